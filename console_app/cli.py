@@ -195,7 +195,7 @@ def _on_screen(parsed: Namespace) -> int:
     from pathlib import Path
 
     from console_app.config.files import Paths
-    from console_app.config.machine import page_in_use
+    from console_app.config.machine import BrowserPage
     from console_app.config.settings import read_startup_settings
     from console_app.tui import FanoutApp, StartupParts
 
@@ -232,7 +232,7 @@ def _on_screen(parsed: Namespace) -> int:
     if app.crash is not None:
         where = app.crash_report or "the log (fanout config path)"
         sys.stderr.write(f"fanout: ended by an internal error, {type(app.crash).__name__}. What happened: {where}\n")
-    elif code == 0 and app.kept_session and sys.stdout.isatty() and page_in_use() is None:
+    elif code == 0 and app.kept_session and sys.stdout.isatty() and BrowserPage.in_use() is None:
         sys.stdout.write(f"fanout -r {app.kept_session[:8]} goes on with this conversation.\n")
     return code
 

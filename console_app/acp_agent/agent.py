@@ -17,7 +17,7 @@ from console_app._version import __version__
 from console_app.acp_agent.draft import CANCEL_CALL
 from console_app.acp_agent.json_lines import JsonLines, LineOutput
 from console_app.acp_agent.session import EditorSession
-from console_app.config.models import NO_KEY_HINT
+from console_app.config.models import ModelChoice
 from console_app.config.servers import ServerConfig
 from console_app.domain import ConfigError, FanoutError, UsageError, one_line
 from console_app.sessions import NoSuchSession
@@ -227,7 +227,7 @@ async def told(work: Awaitable[T]) -> T:
     except NoSuchSession as error:
         raise RequestError(_NOT_FOUND, error.line) from None
     except FanoutError as error:
-        if isinstance(error, ConfigError) and error.hint == NO_KEY_HINT:
+        if isinstance(error, ConfigError) and error.hint == ModelChoice.NO_KEY_HINT:
             raise RequestError(_NO_KEY, error.line) from None
         raise RequestError(_INVALID if isinstance(error, UsageError) else _FAILED, error.line) from None
 

@@ -15,7 +15,7 @@ from acp import RequestError, schema
 from console_app.acp_agent import prompts
 from console_app.acp_agent.asking import CallQuestions, EditorQuestions
 from console_app.acp_agent.updates import Updates
-from console_app.console import MODES, Console, UiPort
+from console_app.console import Console, UiPort
 from console_app.console.intents import INTENTS, Cannot, Commands, Ways, intent_of, parse
 from console_app.domain import ApprovalMode, CallState, Event, FanoutError, Level, UsageError, event_news, one_line
 from console_app.domain.settings import EFFORTS
@@ -237,14 +237,17 @@ class EditorSession(UiPort):
 
     @property
     def modes(self) -> schema.SessionModeState:
-        modes = [schema.SessionMode(id=mode, name=mode.title(), description=about) for mode, about in MODES.items()]
+        modes = [
+            schema.SessionMode(id=mode, name=mode.title(), description=about)
+            for mode, about in self.console.permissions.MODES.items()
+        ]
         return schema.SessionModeState(current_mode_id=self.console.permissions.mode, available_modes=modes)
 
     @property
     def options(self) -> list[schema.SessionConfigOptionSelect | schema.SessionConfigOptionBoolean]:
         models = list(dict.fromkeys((*filter(None, [self.console.models.name]), *self._known)))
         effort = self.parts.services.engine.settings.effort or DEFAULT
-        modes = [(mode.value, mode.title(), about) for mode, about in MODES.items()]
+        modes = [(mode.value, mode.title(), about) for mode, about in self.console.permissions.MODES.items()]
         options: list[schema.SessionConfigOptionSelect | schema.SessionConfigOptionBoolean]
         options = [_select("mode", "Mode", "mode", self.console.permissions.mode, modes)]
         if models:
@@ -253,8 +256,8 @@ class EditorSession(UiPort):
         return [*options, _select("effort", "Effort", "thought_level", effort, efforts)]
 
     def use_mode(self, mode: str) -> None:
-        if mode not in [one.value for one in MODES]:
-            raise UsageError(f"there is no mode {mode!r}", f"There are {', '.join(MODES)}.")
+        if mode not in list(ApprovalMode):
+            raise UsageError(f"there is no mode {mode!r}", f"There are {', '.join(ApprovalMode)}.")
         self.console.permissions.use_mode(ApprovalMode(mode))
         self._tell(schema.CurrentModeUpdate(session_update="current_mode_update", current_mode_id=mode))
 

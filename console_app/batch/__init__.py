@@ -4,12 +4,10 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from console_app.batch.items import ItemPlan as ItemPlan
-    from console_app.batch.items import given_calls as given_calls
     from console_app.batch.local_engine import CLOSING as CLOSING
     from console_app.batch.local_engine import LocalEngine as LocalEngine
     from console_app.batch.local_engine import TextStream as TextStream
     from console_app.batch.local_engine import noted_nowhere as noted_nowhere
-    from console_app.batch.results_file import compare_results as compare_results
     from console_app.batch.run import BatchEngine as BatchEngine
     from console_app.batch.run import KnownRuns as KnownRuns
     from console_app.batch.run import Limits as Limits

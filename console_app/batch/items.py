@@ -208,6 +208,25 @@ class ItemPlan:
     def items(self, paths: Sequence[str], form: Form | None = None) -> list[batch.WorkItem]:
         return make_items(read_rows(paths, form), self)
 
+    @staticmethod
+    def given_calls(path: str) -> list[batch.WorkItem]:
+        """Read items that are calls: `{"tool": "SERVER.TOOL", "arguments": {...}}`, or `{"calls": [...]}` at once.
+        Raises UsageError."""
+        problems: list[str] = []
+        items: list[batch.WorkItem] = []
+        for row in read_rows([path], "jsonl", as_written=True):
+            try:
+                several: Any = row.fields.get("calls")
+                entries = cast("list[Any]", several) if isinstance(several, list) else [row.fields]
+                calls = tuple(map(_call, entries))
+                if not calls:
+                    raise ValueError("calls: there are none")
+                words = " ".join(f"{call.tool} {json.dumps(call.arguments, ensure_ascii=False)}" for call in calls)
+                items.append(batch.WorkItem(id=row.id, calls=calls, prompt=words, source=row.source))
+            except ValueError as error:
+                problems.append(f"{row.source}: {error}")
+        return _told_apart(items, problems)
+
 
 def _read_schema(path: str) -> dict[str, Any]:
     try:
@@ -239,25 +258,6 @@ def make_items(rows: Sequence[InputRow], plan: ItemPlan) -> list[batch.WorkItem]
             except ValueError as error:
                 problems.append(f"{row.source}: {error}")
                 break
-    return _told_apart(items, problems)
-
-
-def given_calls(path: str) -> list[batch.WorkItem]:
-    """Read items that are calls: `{"tool": "SERVER.TOOL", "arguments": {...}}`, or `{"calls": [...]}` at once. Raises
-    UsageError."""
-    problems: list[str] = []
-    items: list[batch.WorkItem] = []
-    for row in read_rows([path], "jsonl", as_written=True):
-        try:
-            several: Any = row.fields.get("calls")
-            entries = cast("list[Any]", several) if isinstance(several, list) else [row.fields]
-            calls = tuple(map(_call, entries))
-            if not calls:
-                raise ValueError("calls: there are none")
-            words = " ".join(f"{call.tool} {json.dumps(call.arguments, ensure_ascii=False)}" for call in calls)
-            items.append(batch.WorkItem(id=row.id, calls=calls, prompt=words, source=row.source))
-        except ValueError as error:
-            problems.append(f"{row.source}: {error}")
     return _told_apart(items, problems)
 
 

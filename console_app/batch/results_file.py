@@ -326,33 +326,6 @@ def _done(written: Sequence[asyncio.Future[bool]], whole: bool) -> None:
             one.set_result(whole)
 
 
-def compare_results(first: Path, second: Path) -> dict[str, list[str]]:
-    """Return what differs of each item, in the order of the first file; times, tokens and prices don't. Raises
-    UsageError."""
-    one, other = _read(first), _read(second)
-    return {
-        name: [f"only in {second if name in other else first}"]
-        if name not in one or name not in other
-        else list(one[name].differences(other[name]))
-        for name in (one | other)
-    }
-
-
-def _read(path: Path) -> dict[str, batch.ItemResult]:
-    found: dict[str, batch.ItemResult] = {}
-    try:
-        with open(path, "rb") as file:
-            for number, line in enumerate(file, 1):
-                try:
-                    result = batch.ItemResult.model_validate_json(line)
-                except ValidationError:
-                    raise UsageError(f"{path}:{number} is no result of a batch") from None
-                found[result.id] = result
-    except OSError as error:
-        raise UsageError(f"can't read {path}: {error.strerror or error}") from None
-    return found
-
-
 _NOT_STARTED = "not started: that it may change something could not be noted"
 
 

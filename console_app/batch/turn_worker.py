@@ -47,7 +47,6 @@ from console_app.engine import (
     ManualCallsProvider,
     Slots,
     Turn,
-    TypedCallsGate,
     find_tools,
 )
 from console_app.records import dataclass, field, replace
@@ -266,7 +265,7 @@ class TurnWorker:
         made: Callable[..., Engine] = partial(Engine, toolset=toolset, slots=self.slots, workplace=self.hooks)
         if item.calls:
             calls = [ManualCall(call.tool, call.arguments) for call in item.calls]
-            gate = TypedCallsGate(self.gate.mode, self.gate.rules, headless=True, bindings=self.gate.bindings)
+            gate = ManualCallsProvider.gate(self.gate.mode, self.gate.rules, bindings=self.gate.bindings)
             provider = ManualCallsProvider(calls, find_tools(calls, toolset.tools()))
             return made(provider=provider, settings=self.settings, gate=gate)
         parts = [self.settings.system_prompt if item.system is None else item.system, self.instructions()]

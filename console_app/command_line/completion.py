@@ -23,7 +23,7 @@ from console_app.command_line.flags import Flag
 from console_app.command_line.parser import find_word
 from console_app.config.files import Paths, disk
 from console_app.domain import one_line, safe_text
-from console_app.sessions import recent_models, recent_sessions
+from console_app.sessions import Recent
 
 Candidate = tuple[str, str]
 """A value that is completed to, and a word about it."""
@@ -45,7 +45,7 @@ def _of(kind: str, paths: Paths, mcp_config: str) -> Iterator[Candidate]:
     match kind:
         case "session":
             with closing(_opened(paths.sessions)) as db:
-                yield from recent_sessions(db, _MOST)
+                yield from Recent(db, _MOST).sessions()
         case "server":
             yield from _servers(paths, mcp_config)
         case "tool":
@@ -76,7 +76,7 @@ def _models(paths: Paths) -> Iterator[Candidate]:
         seen[chosen] = "of the settings"
     if paths.sessions.exists():
         with closing(_opened(paths.sessions)) as db:
-            for name in recent_models(db, _MOST):
+            for name in Recent(db, _MOST).models():
                 seen.setdefault(name, "used before")
     seen |= {f"{name}/": "a provider" for name in (*PROVIDERS, *safe_text.as_object(settings.get("providers")))}
     yield from seen.items()

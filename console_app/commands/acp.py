@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any, cast
 
 from console_app import wiring
 from console_app.config.machine import extras
-from console_app.config.models import NO_KEY_HINT
+from console_app.config.models import ModelChoice
 from console_app.config.servers import ServerChoice
 from console_app.config.settings import UserRules
 from console_app.config.trust import CustomCommands
 from console_app.console import Models, Services
 from console_app.domain import ConfigError, UsageError
 from console_app.domain.transcript import Transcript
-from console_app.headless import Exit, Interrupts, OutputStreams, RunEnding, end_within, servers
+from console_app.headless import Exit, Interrupts, OutputStreams, RunEnding, servers
 from console_app.mcp_client import HubSwitch
 from console_app.providers import EndpointLimits
 from console_app.records import replace
@@ -50,7 +50,7 @@ async def acp(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> Ru
         await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
     finally:
         code = Exit.INTERRUPTED if interrupts.asked.is_set() else Exit.DONE
-        end_within(code)
+        interrupts.end_within(code)
         interrupts.to_end.begin()
         for end in ends:
             end.cancel()
@@ -78,7 +78,7 @@ class OpenedSessions:
         source = wiring.model_source(setup, self._limits)
         choice = source.choose()
         if choice.notice:  # a demo that nobody named is no answer to an editor
-            raise ConfigError("no key is set and no model is named", NO_KEY_HINT)
+            raise ConfigError("no key is set and no model is named", ModelChoice.NO_KEY_HINT)
         library = wiring.open_library(setup)
         opened = None
         if session_id is not None:

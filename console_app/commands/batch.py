@@ -20,8 +20,6 @@ from console_app.batch import (
     LocalEngine,
     RunFiles,
     Telling,
-    compare_results,
-    given_calls,
 )
 from console_app.commands import junit
 from console_app.config.models import ModelChoice
@@ -66,7 +64,7 @@ async def run_calls(setup: Setup, output: OutputStreams, interrupts: Interrupts)
         raise UsageError("--from takes its calls from the file alone", "Leave out the others.")
     path: str = setup.arguments.from_file
     vars(setup.arguments).update(dry_run=False, batch_price=None, batch_tokens=None)
-    items = await interrupts.race(asyncio.to_thread(given_calls, path))
+    items = await interrupts.race(asyncio.to_thread(ItemPlan.given_calls, path))
     chosen = wiring.choose_servers(setup)
     for item in items:  # each by itself, so that the line of the one that is wrong can be told
         with _told_at(item):
@@ -77,7 +75,7 @@ async def run_calls(setup: Setup, output: OutputStreams, interrupts: Interrupts)
 
 async def diff(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> RunEnding:
     first, second = (setup.cwd / Path(name).expanduser() for name in setup.arguments.words)
-    found = await interrupts.race(asyncio.to_thread(compare_results, first, second))
+    found = await interrupts.race(asyncio.to_thread(RunFiles.compare, first, second))
     differing = {name: told for name, told in found.items() if told}
     if setup.arguments.json:
         from console_app.command_line import json_outputs  # types of every command

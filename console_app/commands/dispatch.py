@@ -16,7 +16,7 @@ from console_app.commands.sessions import moving_format
 from console_app.console import Models
 from console_app.domain import ConfigError, FanoutError, UsageError
 from console_app.domain.transcript import Transcript
-from console_app.headless import Exit, Interrupted, Interrupts, OutputStreams, RunEnding, run_turn
+from console_app.headless import Exit, Interrupts, OutputStreams, RunEnding, run_turn
 from console_app.records import replace
 from console_app.sessions import Library
 from console_app.wiring import Setup
@@ -99,7 +99,7 @@ async def _guarded(setup: Setup, work: Work) -> int:
                 ending = await work(setup, output, interrupts)
             finally:
                 await setup.close()
-        except Interrupted:
+        except Interrupts.Interrupted:
             ending = RunEnding(Exit.INTERRUPTED, "Interrupted.")
         except FanoutError as error:
             ending = RunEnding(Exit.USAGE if isinstance(error, ConfigError | UsageError) else Exit.FAILED, error.line)
@@ -114,7 +114,7 @@ async def _guarded(setup: Setup, work: Work) -> int:
                 ending = RunEnding(ending.code or Exit.FAILED)
                 output.error_line(f"fanout: {output.failure}")
                 await output.finish()
-        except (Interrupted, TimeoutError):
+        except (Interrupts.Interrupted, TimeoutError):
             return Exit.INTERRUPTED
         finally:
             output.close()

@@ -9,7 +9,8 @@ from collections.abc import Iterator, Sequence
 from console_app import wiring
 from console_app.command_line import json_outputs
 from console_app.commands.standard_output import write_out
-from console_app.config.settings import OFFLINE, OFFLINE_MODEL
+from console_app.config.models import ModelChoice
+from console_app.config.settings import OFFLINE
 from console_app.domain import ConfigError, FanoutError, one_line, safe_text, visible
 from console_app.headless import Exit, Interrupts, OutputStreams, RunEnding
 from console_app.wiring import Setup
@@ -28,9 +29,7 @@ async def models(setup: Setup, output: OutputStreams, interrupts: Interrupts) ->
     needed = wanted or (setup.settings.model or "").partition("/")[0]
     failed = False
     known = (
-        [json_outputs.ModelEntry(name=f"{OFFLINE}/{OFFLINE_MODEL}", context_window=None)]
-        if wanted in ("", OFFLINE)
-        else []
+        [json_outputs.ModelEntry(name=ModelChoice.REHEARSAL, context_window=None)] if wanted in ("", OFFLINE) else []
     )
     problems: list[str] = []
     for listing in await interrupts.race(source.listings(asked)):

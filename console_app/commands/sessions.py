@@ -16,7 +16,7 @@ from console_app.config.secrets import Redactor
 from console_app.domain import UsageError, call_description, one_line, safe_text, visible
 from console_app.domain import events as ev
 from console_app.domain.transcript import CallView, Transcript, TurnView
-from console_app.headless import Exit, Interrupts, OutputStreams, RunEnding, call_line, compaction_line
+from console_app.headless import Exit, Interrupts, OutputStreams, RunEnding, call_line
 from console_app.records import asdict, replace
 from console_app.sessions import ForkPoint, Hit, Library, Replay, SessionInfo, export
 from console_app.wiring import Setup
@@ -179,7 +179,7 @@ def conversation(events: Sequence[ev.Event]) -> Iterator[str]:
     transcript = Transcript.of(events)
     for turn in transcript.turns:
         yield from _turn(turn)
-        yield from (f"[{compaction_line(one)}]" for one in transcript.compactions if one.turn == turn.number)
+        yield from (f"[{one.line}]" for one in transcript.compactions if one.turn == turn.number)
 
 
 def _turn(turn: TurnView) -> Iterator[str]:

@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from console_app.console.models import ConfiguredModels as ConfiguredModels
     from console_app.console.models import Models as Models
     from console_app.console.pending import Pending as Pending
-    from console_app.console.permissions import MODES as MODES
     from console_app.console.permissions import ApprovalDecision as ApprovalDecision
     from console_app.console.permissions import PermissionRow as PermissionRow
     from console_app.console.permissions import Permissions as Permissions

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from console_app.config.models import KnownRefusals, ModelChoice, choose_model
-from console_app.config.settings import OFFLINE, OFFLINE_MODEL, SCRIPTED, Settings
+from console_app.config.settings import OFFLINE, SCRIPTED, Settings
 from console_app.domain import ConfigError, FanoutError, UsageError, errors, one_line, ports
 from console_app.providers import EndpointLimits
 from console_app.records import dataclass, field, replace
@@ -127,7 +127,7 @@ class ConfiguredModels:
                 silent.append(listing.provider)
             preset = self.settings.known_providers()[listing.provider].model
             names += listing.models or ([f"{listing.provider}/{preset}"] if preset else [])
-        return list(dict.fromkeys((*names, *self.settings.agent_models, f"{OFFLINE}/{OFFLINE_MODEL}"))), silent
+        return list(dict.fromkeys((*names, *self.settings.agent_models, ModelChoice.REHEARSAL))), silent
 
     @staticmethod
     async def listings(providers: Mapping[str, ProviderConfig | FanoutError]) -> Sequence[ModelListing]:

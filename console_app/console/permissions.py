@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from console_app import shell_syntax
 from console_app.console.ui_port import UiPort
@@ -24,12 +24,6 @@ Scope = Literal["once", "session", "always", "form"]  # form: for the form of te
 SESSION = "this session"
 MOST_NAMED = 3  # tools that are named of those a rule matches
 MOST_ARGUMENT = 80  # characters of an argument that a rule is offered for
-MODES = {
-    ApprovalMode.ASK: "what no rule allows asks",
-    ApprovalMode.AUTO: "what only reads runs, the rest asks",
-    ApprovalMode.PLAN: "what only reads runs, the rest is denied",
-    ApprovalMode.YOLO: "every call runs unasked",
-}
 _ORDER: tuple[Action, ...] = ("deny", "ask", "allow")  # as they count
 
 
@@ -65,6 +59,13 @@ class PermissionRow:
 
 class Permissions:
     """The permissions of one conversation. `running` returns what runs now, whose calls may wait."""
+
+    MODES: ClassVar[dict[ApprovalMode, str]] = {
+        ApprovalMode.ASK: "what no rule allows asks",
+        ApprovalMode.AUTO: "what only reads runs, the rest asks",
+        ApprovalMode.PLAN: "what only reads runs, the rest is denied",
+        ApprovalMode.YOLO: "every call runs unasked",
+    }
 
     def __init__(
         self, engine: Engine, running: Callable[[], Turn | Rerun | None], rules: UserRules | None, ui: UiPort

@@ -10,6 +10,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, TypeAdapter
 
+from console_app.domain.amounts import plural
 from console_app.domain.messages import AssistantMessage, Attachment, Reasoning, ThoughtLabel, ToolMessage, UserMessage
 from console_app.domain.tools import Artifact, CallOrigin, Frozen, Outcome, ToolCall
 
@@ -496,6 +497,12 @@ class HistoryCompacted(BaseEvent):
     covers: int
     automatic: bool = False
     refused: bool = False
+
+    @property
+    def line(self) -> str:
+        if not self.covers:
+            return "Compaction taken back: the model reads the whole conversation again."
+        return f"Compacted: the model reads a summary in place of the oldest {plural(self.covers, 'message')}."
 
 
 Event = (

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from console_app.engine.execution.builtin_specs import QUESTION as QUESTION
     from console_app.engine.manual_calls import ManualCall as ManualCall
     from console_app.engine.manual_calls import ManualCallsProvider as ManualCallsProvider
-    from console_app.engine.manual_calls import TypedCallsGate as TypedCallsGate
     from console_app.engine.manual_calls import find_tools as find_tools
     from console_app.engine.rerun import Rerun as Rerun
     from console_app.engine.turn import Turn as Turn

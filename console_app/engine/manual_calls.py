@@ -122,8 +122,8 @@ class ManualCallsProvider(ports.Provider):
         self._answered = False
 
     @staticmethod
-    def gate(mode: ApprovalMode, rules: list[Rule]) -> ApprovalGate:
-        return TypedCallsGate(mode, rules, headless=True)
+    def gate(mode: ApprovalMode, rules: list[Rule], **more: Any) -> ApprovalGate:
+        return TypedCallsGate(mode, rules, headless=True, **more)
 
     @classmethod
     def of_program(cls, code: str) -> ManualCallsProvider:

@@ -31,10 +31,6 @@ class Exit(IntEnum):
     INTERRUPTED = 130
 
 
-class Interrupted(Exception):
-    """The user asked the program to end."""
-
-
 class TimeToEnd:
     """Budgets all that a run waits for at its end. Without `begin` each may take its own time."""
 
@@ -56,6 +52,9 @@ class TimeToEnd:
 class Interrupts:
     """A context in which `ending_signals` set `asked` and call `on_interrupt`, in place of killing the process.
     `to_end` begins once the work has ended for a signal or a time limit."""
+
+    class Interrupted(Exception):
+        """The user asked the program to end."""
 
     def __init__(self) -> None:
         self.asked = asyncio.Event()
@@ -81,7 +80,7 @@ class Interrupts:
         try:
             await asyncio.wait((task, asked), return_when=asyncio.FIRST_COMPLETED)
             if not task.done():
-                raise Interrupted
+                raise self.Interrupted
             return task.result()
         finally:
             task.cancel()
@@ -90,22 +89,22 @@ class Interrupts:
 
     def leave(self, code: int) -> None:
         """End the process soon: all is written and closed."""
-        end_within(code, self.to_end.left(LEAVING))
+        self.end_within(code, self.to_end.left(LEAVING))
+
+    @staticmethod
+    def end_within(code: int, seconds: float = DEADLINE) -> None:
+        """End the process at the latest then, past whatever thread Python would wait for."""
+        timer = threading.Timer(seconds, os._exit, (code,))
+        timer.daemon = True
+        timer.start()
 
     def _received(self) -> None:
         if self.asked.is_set():
             return
         self.asked.set()
         # Whatever hangs from here on (a server, a reader of the pipe), the process ends in time.
-        end_within(Exit.INTERRUPTED)
+        self.end_within(Exit.INTERRUPTED)
         if self.on_interrupt is not None:
             self.on_interrupt()
         else:
             self.to_end.begin()
-
-
-def end_within(code: int, seconds: float = DEADLINE) -> None:
-    """End the process at the latest then, past whatever thread Python would wait for."""
-    timer = threading.Timer(seconds, os._exit, (code,))
-    timer.daemon = True
-    timer.start()

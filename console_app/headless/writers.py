@@ -179,7 +179,7 @@ class TextWriter:
                 of = f" of {event.most}" if event.most else ""
                 self._line(f"Retrying in {event.delay:.1f} s (attempt {event.attempt}{of}): {event.why}")
             case ev.HistoryCompacted():
-                self._line(compaction_line(event))
+                self._line(event.line)
             case ev.Notice():
                 if event.level != "debug":
                     self._line(event.text)
@@ -287,12 +287,6 @@ def call_line(call: CallView) -> str:
     if call.duration_ms:
         words.append(f"· {call.duration_ms / 1000:.2f} s")
     return " ".join(words)
-
-
-def compaction_line(event: ev.HistoryCompacted) -> str:
-    if not event.covers:
-        return "Compaction taken back: the model reads the whole conversation again."
-    return f"Compacted: the model reads a summary in place of the oldest {plural(event.covers, 'message')}."
 
 
 class Questions:

@@ -35,7 +35,7 @@ from console_app.domain.schema import forms
 from console_app.domain.settings import VENDOR_URLS
 from console_app.domain.transcript import results, times
 from console_app.engine import Action, ManualCall
-from console_app.headless import OutputStreams, end_within
+from console_app.headless import Interrupts, OutputStreams
 from console_app.line_console.approvals import LineApprovals, LineQuestions
 from console_app.line_console.dialogue import LEAVE, Dialogue, TypedLines, fill_in
 from console_app.line_console.narrator import LineUi
@@ -58,7 +58,7 @@ log = logging.getLogger(__name__)
 async def run(services: Services, prompt: str | None) -> int:
     output = OutputStreams()
     with TypedLines() as typed:
-        code = await LineConsole(services, output, typed, partial(end_within, seconds=QUITTING)).run(prompt)
+        code = await LineConsole(services, output, typed, partial(Interrupts.end_within, seconds=QUITTING)).run(prompt)
     await output.finish()
     output.close()
     return code

@@ -13,7 +13,6 @@ from console_app.console import UiPort
 from console_app.domain import Level, amounts, call_description, event_news, one_line, plural
 from console_app.domain import events as ev
 from console_app.domain.transcript import GO_ON, CallView, Transcript
-from console_app.headless import compaction_line
 from console_app.line_console.approvals import LineApprovals, LineQuestions
 from console_app.line_console.dialogue import Dialogue
 from console_app.line_console.wording import CallNumbers, brief_arguments, came_of, label_of, turn_lines
@@ -162,7 +161,7 @@ class LineUi(UiPort):
             case ev.TodoChanged():
                 self._todo(event)
             case ev.HistoryCompacted():
-                self._say(compaction_line(event))
+                self._say(event.line)
             case ev.BatchFinished():
                 self._batch(event)
             case ev.TurnFinished():

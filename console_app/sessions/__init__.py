@@ -10,8 +10,7 @@ if TYPE_CHECKING:
     from console_app.sessions.library import Opened as Opened
     from console_app.sessions.library import Replay as Replay
     from console_app.sessions.library import SessionInUse as SessionInUse
-    from console_app.sessions.recent import recent_models as recent_models
-    from console_app.sessions.recent import recent_sessions as recent_sessions
+    from console_app.sessions.recent import Recent as Recent
     from console_app.sessions.recorder import Recorder as Recorder
     from console_app.sessions.repair import ForkPoint as ForkPoint
     from console_app.sessions.store import NoSuchSession as NoSuchSession

@@ -12,15 +12,20 @@ NEWEST_FIRST = "updated_at > (julianday('now') - 2440586.5) * 86400, updated_at 
 SHORT_ID = 8  # letters of an id: enough to tell sessions apart, and to name one by
 
 
-def recent_sessions(db: sqlite3.Connection, limit: int) -> Iterator[tuple[str, str]]:
-    """Yield short id and title of the newest sessions, the newest first. Raises sqlite3.Error."""
-    for row in db.execute(f"SELECT id, title FROM sessions ORDER BY {NEWEST_FIRST} LIMIT ?", (limit,)):
-        yield str(row[0])[:SHORT_ID], str(row[1])
+class Recent:
+    """The newest first, at most `limit`. Raises sqlite3.Error."""
 
+    def __init__(self, db: sqlite3.Connection, limit: int) -> None:
+        self._db, self._limit = db, limit
 
-def recent_models(db: sqlite3.Connection, limit: int) -> Iterator[str]:
-    """Yield PROVIDER/MODEL of the models that answered, the newest first. Raises sqlite3.Error."""
-    rows = db.execute(
-        "SELECT provider, model FROM sessions GROUP BY 1, 2 ORDER BY max(updated_at) DESC LIMIT ?", (limit,)
-    )
-    yield from (f"{provider}/{model}" for provider, model in rows if provider and model)
+    def sessions(self) -> Iterator[tuple[str, str]]:
+        """Yield short id and title of each session."""
+        for row in self._db.execute(f"SELECT id, title FROM sessions ORDER BY {NEWEST_FIRST} LIMIT ?", (self._limit,)):
+            yield str(row[0])[:SHORT_ID], str(row[1])
+
+    def models(self) -> Iterator[str]:
+        """Yield PROVIDER/MODEL of each model that answered."""
+        rows = "SELECT provider, model FROM sessions GROUP BY 1, 2 ORDER BY max(updated_at) DESC LIMIT ?"
+        for provider, model in self._db.execute(rows, (self._limit,)):
+            if provider and model:
+                yield f"{provider}/{model}"

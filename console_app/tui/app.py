@@ -31,7 +31,7 @@ from textual.widget import Widget
 from textual.widgets import Input, TextArea
 from textual.worker import WorkerFailed
 
-from console_app.config.machine import page_in_use
+from console_app.config.machine import BrowserPage
 from console_app.console import files
 from console_app.records import dataclass, field
 from console_app.tui.main_screen.base import Survival
@@ -369,7 +369,7 @@ class FanoutApp(KeysInOrder[int]):
 
     def action_suspend_process(self) -> None:
         """Go back to the shell; a page in a browser has none behind it."""
-        if page_in_use() is None:
+        if BrowserPage.in_use() is None:
             super().action_suspend_process()
         else:
             self.notify("There is no shell behind this page.")

@@ -27,7 +27,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from pathlib import Path
 from typing import Any, Final, Protocol, cast
 
-from console_app.config.machine import CHANNEL, child_programs
+from console_app.config.machine import BrowserPage, child_programs
 
 READ_BYTES: Final = 1 << 16
 GRACE: Final = 4.0  # seconds from the hang-up to SIGKILL: one more than the console itself takes at most
@@ -66,7 +66,7 @@ class TerminalProcess:
                 stdin=inside,
                 stdout=inside,
                 stderr=inside,
-                env={**environ, CHANNEL: str(theirs.fileno())},
+                env={**environ, BrowserPage.CHANNEL: str(theirs.fileno())},
                 cwd=cwd,
                 pass_fds=(theirs.fileno(),),
             )

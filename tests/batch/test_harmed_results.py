@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from console_app.batch import ItemPlan, given_calls
+from console_app.batch import ItemPlan
 from console_app.batch.results_file import ChangeNotes, ResultsFile, line_of
 from console_app.domain.batch import ItemCall, ItemResult, WorkItem
 from console_app.domain.tools import Outcome
@@ -55,7 +55,7 @@ class Run:
             for name in NAMES
         ]
         written = fanout.write("items.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
-        items = given_calls(str(written)) if calls else ItemPlan().items([str(written)])
+        items = ItemPlan.given_calls(str(written)) if calls else ItemPlan().items([str(written)])
         call = ItemCall(server="s", tool="change", outcome=Outcome.SUCCEEDED)
         self.path.write_text(line_of(ItemResult(id="earlier", item=items[0].digest, status="completed", calls=(call,))))
         model = ("-m", "openai/test-model", "--base-url", server.base_url("openai-chat"))

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from console_app.batch import ItemPlan, given_calls
+from console_app.batch import ItemPlan
 from console_app.batch.items import Form, InputRow, Template, make_items, read_rows
 from console_app.domain.errors import UsageError
 
@@ -146,10 +146,10 @@ def test_calls_are_items_too(tmp_path: Path) -> None:
     text = '{"tool": "s.t", "arguments": {"a": 1}}\n{"id": "two", "calls": [{"tool": "s.t"}, {"tool": "s.u"}]}\n'
     path = tmp_path / "items.jsonl"
     path.write_text(text)
-    one, two = given_calls(str(path))
+    one, two = ItemPlan.given_calls(str(path))
     assert (one.id, one.calls[0].tool, one.calls[0].arguments) == ("1", "s.t", {"a": 1})
     assert (two.id, [call.tool for call in two.calls]) == ("two", ["s.t", "s.u"])
     for wrong in ('{"tool": "t"}', '{"tool": "s.t", "arguments": [1]}', '{"calls": []}'):
         path.write_text(wrong)
         with pytest.raises(UsageError, match=r"items.jsonl:1: "):
-            given_calls(str(path))
+            ItemPlan.given_calls(str(path))

@@ -22,7 +22,7 @@ from console_app.domain.events import DecidedBy, Decision
 from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
 from console_app.domain.tools import Outcome, ToolCall
 from console_app.domain.transcript import Transcript
-from console_app.sessions import Store, recent_sessions, tables
+from console_app.sessions import Recent, Store, tables
 from console_app.sessions import database as schema
 from console_app.sessions.database import StoreError
 from console_app.sessions.recorder import to_store
@@ -91,7 +91,7 @@ async def test_a_session_of_a_clock_that_was_wrong_is_not_the_newest_until_that_
     await store.append(turn_at("today", now))
     assert [one.id for one in await store.sessions(9)] == ["a-little-ahead", "today", "ahead"]
     with closing(sqlite3.connect(tmp_path / "data" / "sessions.db")) as db:
-        assert [short for short, _ in recent_sessions(db, 9)] == ["a-little", "today", "ahead"]
+        assert [short for short, _ in Recent(db, 9).sessions()] == ["a-little", "today", "ahead"]
     again = [event.model_copy(update={"seq": event.seq + 100}) for event in turn_at("ahead", now + 120)]
     await store.append(again)  # and goes on
     assert [one.id for one in await store.sessions(9)] == ["ahead", "a-little-ahead", "today"]

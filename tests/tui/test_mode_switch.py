@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from textual.pilot import Pilot
 
-from console_app.console.permissions import MODES, Permissions
+from console_app.console.permissions import Permissions
 from console_app.console.services import Timing
 from console_app.domain.approvals import ApprovalMode
 from console_app.engine import ApprovalGate, Engine
@@ -142,7 +142,7 @@ async def test_the_strip_shows_all_modes_and_what_runs_those_that_wait(tmp_path:
         for mode in (ApprovalMode.AUTO, ApprovalMode.PLAN, ApprovalMode.YOLO):
             await pass_by(pilot, 0.2)
             await pilot.press("shift+tab")
-            await see(pilot, f"tab Y runs the 3 that wait · {MODES[mode][:20]}")
+            await see(pilot, f"tab Y runs the 3 that wait · {Permissions.MODES[mode][:20]}")
             await see(pilot, "mode  ask  auto  plan  yolo ")
             status = chat(console).query_one(StatusBar).status
             assert status is not None

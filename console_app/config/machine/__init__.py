@@ -3,9 +3,7 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from console_app.config.machine.browser import CHANNEL as CHANNEL
     from console_app.config.machine.browser import BrowserPage as BrowserPage
-    from console_app.config.machine.browser import page_in_use as page_in_use
     from console_app.config.machine.browser import start_browser as start_browser
     from console_app.config.machine.log_setup import log_to as log_to
     from console_app.config.machine.log_setup import write_report as write_report

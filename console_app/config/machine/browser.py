@@ -17,11 +17,11 @@ from functools import cache
 
 from console_app.config.machine import child_programs
 
-CHANNEL = "FANOUT_PAGE"
-
 
 class BrowserPage:
     """Our end of the socket. A method that sends raises OSError where the server is gone or far behind; none waits."""
+
+    CHANNEL = "FANOUT_PAGE"
 
     def __init__(self, channel: socket.socket) -> None:
         channel.setblocking(False)
@@ -56,19 +56,19 @@ class BrowserPage:
         if self._channel.send(data) != len(data):
             raise OSError("the page's server does not read")
 
-
-@cache
-def page_in_use() -> BrowserPage | None:
-    """Return the page of this process; None in any other terminal, and for a number that is no socket of ours."""
-    number = os.environ.get(CHANNEL, "")
-    if not number.isdecimal():
-        return None
-    try:
-        channel = socket.socket(fileno=int(number))
-    except OSError:
-        return None
-    channel.set_inheritable(False)
-    return BrowserPage(channel)
+    @staticmethod
+    @cache
+    def in_use() -> BrowserPage | None:
+        """Return the page of this process; None in any other terminal, and for a number that is no socket of ours."""
+        number = os.environ.get(BrowserPage.CHANNEL, "")
+        if not number.isdecimal():
+            return None
+        try:
+            channel = socket.socket(fileno=int(number))
+        except OSError:
+            return None
+        channel.set_inheritable(False)
+        return BrowserPage(channel)
 
 
 _PROGRAM = "import sys, webbrowser; webbrowser.open(sys.argv[1])"

@@ -7,7 +7,6 @@ if TYPE_CHECKING:
     from console_app.config.models.known_models import KnownEndpoints as KnownEndpoints
     from console_app.config.models.known_models import KnownRefusals as KnownRefusals
     from console_app.config.models.known_models import Refusals as Refusals
-    from console_app.config.models.model_choice import NO_KEY_HINT as NO_KEY_HINT
     from console_app.config.models.model_choice import ModelChoice as ModelChoice
     from console_app.config.models.model_choice import TypedEndpoint as TypedEndpoint
     from console_app.config.models.model_choice import choose_model as choose_model

@@ -39,7 +39,6 @@ _BASE_URL_VARIABLES = {
 }
 _OLLAMA_PORT = 11434
 _NO_KEY = "no key is set"
-NO_KEY_HINT = "Set it, keep one with `fanout auth set`, or use the built-in model, offline/rehearsal."
 _KEY_FOR_A_NAME = "Write PROVIDER/MODEL there, and keep the key with `fanout auth set`."
 _HEADERS_OF_KEYS = {"authorization", "x-api-key", "api-key"}
 
@@ -47,6 +46,9 @@ _HEADERS_OF_KEYS = {"authorization", "x-api-key", "api-key"}
 @dataclass(frozen=True, slots=True)
 class ModelChoice:
     """A model and how to reach it. `config` is None for the providers that need no endpoint."""
+
+    NO_KEY_HINT: ClassVar = "Set it, keep one with `fanout auth set`, or use the built-in model, offline/rehearsal."
+    REHEARSAL: ClassVar = f"{OFFLINE}/{OFFLINE_MODEL}"  # needs no endpoint
 
     provider: str
     model: str  # "": the first one that the endpoint lists
@@ -159,7 +161,7 @@ class _Choosing:
             if asks and key is None:
                 given_for = web_address.host(address_of(self._environ, variable))
                 why = f"the one that is kept was given for {given_for}" if given_for else f"{variable} is not set"
-                raise ConfigError(f"{owner} needs a key, and {why}", NO_KEY_HINT)
+                raise ConfigError(f"{owner} needs a key, and {why}", ModelChoice.NO_KEY_HINT)
         settings = ModelSettings.merged(self._settings, provider.models.get(model, ModelSettings()), provider)
         settings = settings.model_copy(update={"fallback": self._settings.fallback_of(name, model) or None})
         if owner is not None and key and is_stored(self._environ, variable):

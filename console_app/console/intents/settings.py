@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, get_args
 
-from console_app.console.permissions import MODES
+from console_app.console.permissions import Permissions
 from console_app.domain import ApprovalMode, CallPolicy, UsageError, one_line, plural, ports
 from console_app.domain.settings import EFFORTS
 
@@ -44,7 +44,7 @@ async def model(console: Console, rest: str) -> None:
 
 
 async def mode(console: Console, rest: str) -> None:
-    modes = {one.value: about for one, about in MODES.items()}
+    modes = {one.value: about for one, about in Permissions.MODES.items()}
     if picked := await _picked(console, "mode", modes, rest, console.permissions.mode.value):
         _use_mode(console, ApprovalMode(picked))
 
@@ -58,7 +58,7 @@ def _use_mode(console: Console, mode: ApprovalMode) -> None:
     console.ui.changed()
     many = len(console.pending.all())
     waits = f" What waits already still asks: {plural(many, 'call')}." if many else ""
-    console.ui.toast(f"Mode: {mode.value}, {MODES[mode]}.{waits}")
+    console.ui.toast(f"Mode: {mode.value}, {Permissions.MODES[mode]}.{waits}")
 
 
 async def policy(console: Console, rest: str) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from console_app.console.calls import Calls
 from console_app.console.intents import calls, reports, settings, talk
-from console_app.console.permissions import MODES
+from console_app.console.permissions import Permissions
 from console_app.console.talk.sessions import EXPORTS_ABOUT
 from console_app.domain import one_line
 from console_app.records import dataclass
@@ -174,7 +174,7 @@ INTENTS: Mapping[str, Intent] = {
             "which later calls run without asking",
             settings.mode,
             "[ask|auto|plan|yolo]",
-            lambda _: list(MODES),
+            lambda _: list(Permissions.MODES),
             asks=True,
         ),
         Intent("plan", "plan mode on and off: only what reads runs", settings.plan),

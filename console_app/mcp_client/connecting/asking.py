@@ -13,7 +13,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Final, Protocol
 
-from console_app.config.machine import page_in_use, start_browser
+from console_app.config.machine import BrowserPage, start_browser
 from console_app.config.secrets import Redactor
 from console_app.domain import AssistantMessage, Level, UserMessage, errors, ports, questions, web_address
 from console_app.domain import chunks as ch
@@ -34,7 +34,7 @@ async def open_in_browser(url: str) -> None:
     """Open a page in the user's browser: the one that shows the console, where one does."""
     if not web_address.is_web_page(url):
         raise ValueError(f"{url[:80]} is no web page")
-    if (page := page_in_use()) is not None:
+    if (page := BrowserPage.in_use()) is not None:
         page.open_url(url)
         return
     await asyncio.to_thread(start_browser(url).wait)

@@ -11,7 +11,7 @@ import json
 from abc import abstractmethod
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Literal, cast
+from typing import Any, ClassVar, Literal, TypeVar, cast
 
 from textual import events, on, work
 from textual.app import App, ComposeResult
@@ -38,7 +38,7 @@ from console_app.tui.asking.field_widgets import (
     widget_for,
 )
 from console_app.tui.lineview import brief_arguments
-from console_app.tui.widgets.dialog import Dialog, Result
+from console_app.tui.widgets.dialog import Dialog
 from console_app.tui.widgets.key_hints import KeyHints
 from console_app.tui.widgets.pick_list import PickList
 
@@ -55,6 +55,9 @@ async def _rest(app: App[int], calls: list[ManualCall]) -> list[ManualCall]:
 class Filled:
     call: ManualCall
     then: Literal["run", "another"]
+
+
+Result = TypeVar("Result")
 
 
 class FormDialog(Dialog[Result]):

@@ -13,7 +13,7 @@ from textual.content import Content
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
-from console_app.console import MODES, PermissionRow, Permissions
+from console_app.console import PermissionRow, Permissions
 from console_app.domain import one_line
 from console_app.domain import rules as written
 from console_app.engine import Action
@@ -133,7 +133,9 @@ class PermissionsScreen(Dialog[None]):
 
     def _fill(self) -> None:
         mode = self._modes.shown
-        self.query_one("#mode", Static).update(self._modes.strip(mode) + Content.styled(f"  {MODES[mode]}", "$muted"))
+        self.query_one("#mode", Static).update(
+            self._modes.strip(mode) + Content.styled(f"  {self._permissions.MODES[mode]}", "$muted")
+        )
         self._rows = self._permissions.rows()
         options = self.query_one(OptionList)
         at = options.highlighted

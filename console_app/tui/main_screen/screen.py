@@ -12,7 +12,7 @@ from textual.content import Content
 from textual.message import Message
 from textual.widget import Widget
 
-from console_app.console import MODES, Console, Services
+from console_app.console import Console, Services
 from console_app.console.intents import INTENTS, RUNNING, Cannot, Commands, Key, Slash, Ways
 from console_app.domain import ApprovalMode, CallState, UsageError, one_line, plural
 from console_app.tui.asking.mode_switch import ModeSwitch
@@ -30,7 +30,6 @@ from console_app.tui.main_screen.start.welcome import Welcome
 from console_app.tui.prompt.commands import CommandLine
 from console_app.tui.prompt.prompt import Prompt
 from console_app.tui.servers.offers import ServerOffers
-from console_app.tui.servers.workbench import Workbench
 from console_app.tui.terminal.key_names import key_name, writes_text
 from console_app.tui.themes import LoadedTheme
 from console_app.tui.widgets.key_hints import KeyHints
@@ -72,9 +71,7 @@ class ChatScreen(MainScreen):
         self.modes = ModeSwitch(console.permissions, ui, services.timing, later, self._show_mode)
         self._quit_at = self._interrupted_at = self._escaped_at = float("-inf")
         self.dialogs = Dialogs(ui, console, self.offers, lambda: self.prompt)
-        if services.hub is not None and services.servers is not None:  # else, as in a replay, there is nothing to open
-            statuses, run = services.servers.statuses, self.dialogs.call
-            self.offers.bench = Workbench(services, services.hub, ui, statuses, lambda: ui.shown.transcript.calls, run)
+        self.offers.open_bench(services, lambda: ui.shown.transcript.calls, self.dialogs.call)
         ui.connect(console)
         self._themes = themes
         self._first_prompt = prompt
@@ -478,7 +475,9 @@ class ChatScreen(MainScreen):
         if mode is not None:
             many = len(board.selection.waiting)
             key, them = "Y" if board.has_focus else "tab Y", f"the {many} that wait" if many > 1 else "what waits"
-            line = ModeSwitch.strip(mode) + Content(f"  {f'{key} runs {them} · ' if many else ''}{MODES[mode]}")
+            line = ModeSwitch.strip(mode) + Content(
+                f"  {f'{key} runs {them} · ' if many else ''}{self.console.permissions.MODES[mode]}"
+            )
         self.query_one(KeyHints).say_instead(line)
 
     def action_toggle_plan(self) -> None:

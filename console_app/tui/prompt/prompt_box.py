@@ -22,7 +22,7 @@ from textual.widgets import OptionList, TextArea
 from textual.widgets.option_list import Option
 from textual.worker import Worker
 
-from console_app.config.machine import page_in_use
+from console_app.config.machine import BrowserPage
 from console_app.console import files
 from console_app.domain import FanoutError, one_line
 from console_app.records import dataclass
@@ -354,7 +354,7 @@ class PromptBox(Vertical):
     async def _paste(self) -> None:
         """Paste a picture as its file's name, or a text, from the desktop's clipboard, else what was copied here."""
         prompt, picture, text = self.prompt, "", ""
-        why = NOTHING if page_in_use() is None else IN_A_BROWSER  # there the desktop is not that of who looks
+        why = NOTHING if BrowserPage.in_use() is None else IN_A_BROWSER  # there the desktop is not that of who looks
         try:
             if why == NOTHING:
                 clip = await files.read_clipboard(os.environ)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import partial
 
 from console_app.config.servers import Item
-from console_app.console import Console
+from console_app.console import Console, Services
 from console_app.console.intents import Bound, intent_of
 from console_app.console.servers import Offered
 from console_app.domain import FanoutError, one_line
@@ -17,7 +17,7 @@ from console_app.mcp_client import Hub, PromptArgument, ResourceTemplate, Server
 from console_app.mcp_client.offering import typed_names
 from console_app.tui.prompt.commands import CommandLine
 from console_app.tui.prompt.server_completion import ServerCompletion
-from console_app.tui.servers.workbench import Workbench
+from console_app.tui.servers.workbench import Calls, Run, Workbench
 from console_app.tui.ui import Ui
 
 
@@ -35,6 +35,10 @@ class ServerOffers:
         self.watching = console.watching
         self.bench: Workbench | None = None  # once there is a conversation in which tools can run
         self.file = console.server_files  # says when mcp.json changes
+
+    def open_bench(self, services: Services, calls: Calls, run: Run) -> None:
+        if self._hub is not None and services.servers is not None:  # else, as in a replay, there is nothing to open
+            self.bench = Workbench(services, self._hub, self._ui, services.servers.statuses, calls, run)
 
     def changed(self) -> None:
         """Offer a command for each prompt that is on, after a server came, went, or has another list."""

@@ -14,7 +14,7 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets import Static
 
-from console_app.config.machine import page_in_use
+from console_app.config.machine import BrowserPage
 from console_app.console.files import open_file
 from console_app.console.servers import Watching
 from console_app.domain import Artifact, Attachment, FanoutError, amounts, one_line, plural, web_address
@@ -93,7 +93,7 @@ class ResourceScreen(Dialog[Literal["attach"] | None], sheets=("resource.tcss",)
             tell(f"Opened {one_line(picked, 100)}")
         elif not path and read is not None:
             await read(picked)
-        elif path and (page := page_in_use()) is not None:
+        elif path and (page := BrowserPage.in_use()) is not None:
             try:
                 if Path(path).is_file():
                     page.save_file(path)

@@ -95,6 +95,14 @@ class ServersScreen(Dialog[bool], sheets=("servers.tcss",)):
         self._saved = False
         self._first = on_server
 
+    @classmethod
+    def all(cls) -> tuple[tuple[str, type[Dialog[Any]]], ...]:
+        """Return the screens that are opened from it too, each with where it is."""
+        from console_app.tui.servers.resource_screen import ResourceScreen
+        from console_app.tui.servers.wire_screen import WireScreen
+
+        return ("On the servers", cls), ("On a server's wire", WireScreen), ("On a resource", ResourceScreen)
+
     def compose(self) -> ComposeResult:
         with self.box("Servers"):
             yield HintedInput(hint="/ to search servers, tools and descriptions", id="search")

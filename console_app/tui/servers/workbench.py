@@ -26,6 +26,8 @@ from console_app.tui.servers.tree_dialog import TreeDialog, calls_in_brief, desc
 from console_app.tui.ui import Ui
 
 MOST_CALLS = 50  # of the newest that are listed
+Calls = Callable[[], Mapping[str, CallView]]
+Run = Callable[[str, Mapping[str, Any] | None], Awaitable[bool]]
 
 
 @dataclass(eq=False)
@@ -37,8 +39,8 @@ class Workbench:
     hub: Hub
     ui: Ui
     statuses: Callable[[], Sequence[ServerStatus]]
-    calls: Callable[[], Mapping[str, CallView]]
-    run: Callable[[str, Mapping[str, Any] | None], Awaitable[bool]]
+    calls: Calls
+    run: Run
 
     @cached_property
     def _pings(self) -> Pings:

@@ -37,7 +37,7 @@ from textual.drivers.linux_driver import LinuxDriver
 from textual.geometry import Size
 from textual.message import Message
 
-from console_app.config.machine import page_in_use, start_browser
+from console_app.config.machine import BrowserPage, start_browser
 from console_app.tui.terminal.attention import RESTORE_TITLE, SAVE_TITLE
 from console_app.tui.terminal.canvas import Canvas
 from console_app.tui.terminal.edge import cleaned
@@ -288,7 +288,7 @@ class ConsoleDriver(LinuxDriver):
         self.write(SAVE_TITLE)
         questions = self._questions.begin(
             background=getattr(self._app, "asks_background", False),
-            name=page_in_use() is None and may_be_asked(os.environ),
+            name=BrowserPage.in_use() is None and may_be_asked(os.environ),
             sixels=not is_shared(os.environ),
         )
         super().start_application_mode()
@@ -296,7 +296,7 @@ class ConsoleDriver(LinuxDriver):
         self._ask(questions)
         self._open_canvas()
         signal.signal(signal.SIGWINCH, self._window_changed)
-        if (page := page_in_use()) is not None:
+        if (page := BrowserPage.in_use()) is not None:
             page.when_taken_over(self._loop, self._draw_anew)
 
     def _ask(self, questions: str) -> None:
@@ -333,7 +333,7 @@ class ConsoleDriver(LinuxDriver):
     def open_url(self, url: str, new_tab: bool = True) -> None:
         """Opens a web address in the browser: the one that shows the console, where one does."""
         try:
-            if (page := page_in_use()) is None:
+            if (page := BrowserPage.in_use()) is None:
                 start_browser(url)
             else:
                 page.open_url(url)

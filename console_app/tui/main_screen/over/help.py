@@ -151,16 +151,12 @@ def key_sections(app: App[int], places: Sequence[tuple[str, Widget]]) -> list[Ke
     from console_app.tui.asking.form_dialogs import CallForm
     from console_app.tui.asking.permissions_screen import PermissionsScreen
     from console_app.tui.main_screen.over.settings_screen import SettingsScreen
-    from console_app.tui.servers.resource_screen import ResourceScreen
     from console_app.tui.servers.screen import ServersScreen
-    from console_app.tui.servers.wire_screen import WireScreen
     from console_app.tui.sessions.browse import SessionsScreen
     from console_app.tui.timeline.screen import TimelineScreen
 
     screens = (
-        ("On the servers", ServersScreen),
-        ("On a server's wire", WireScreen),
-        ("On a resource", ResourceScreen),
+        *ServersScreen.all(),
         ("On the timeline", TimelineScreen),
         ("On a call's form", CallForm),
         ("In the sessions", SessionsScreen),
