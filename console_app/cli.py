@@ -210,6 +210,7 @@ def _on_screen(parsed: Namespace) -> int:
 
     def write_crash_report(error: BaseException) -> Path | None:
         from console_app.config.machine import write_report
+        from console_app.config.secrets import Redactor
 
         return write_report(paths.state, error, Redactor.in_use(os.environ), doing="opening")
 
@@ -253,6 +254,7 @@ def _report(error: Exception, *, debug: bool) -> int:
     """Say `error` in one line; where it is our own mistake, a file (and with --debug standard error) has the rest."""
     import os
 
+    from console_app.config.secrets import Redactor
     from console_app.domain import ConfigError, FanoutError, UsageError, one_line
 
     redactor = Redactor.in_use(os.environ)

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from console_app.domain.schema.reading import types as types
     from console_app.domain.schema.reading import without_members as without_members
     from console_app.domain.schema.reading import words_in as words_in
-    from console_app.domain.schema.tame_patterns import matches as matches
 else:
     from console_app.door import door
 

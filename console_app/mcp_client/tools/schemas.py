@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from console_app.domain import one_line
 from console_app.domain import schema as json_schema
+from console_app.domain.schema.tame_patterns import matches
 from console_app.mcp_client.transport import cut_of
 from console_app.records import dataclass
 
@@ -261,7 +262,7 @@ def _where(fits: Callable[[Any, Any], bool], check: Check) -> Check:
 def _pattern(validator: Any, pattern: Any, value: Any, schema: Any) -> Generator[Any]:
     from jsonschema import ValidationError
 
-    if isinstance(value, str) and isinstance(pattern, str) and json_schema.matches(pattern, value) is False:
+    if isinstance(value, str) and isinstance(pattern, str) and matches(pattern, value) is False:
         yield ValidationError(f"{value[:100]!r} does not match {pattern!r}")
 
 
@@ -272,5 +273,5 @@ def _pattern_properties(validator: Any, patterns: Any, value: Any, schema: Any) 
     for pattern, below in cast("dict[str, Any]", patterns).items():
         for name, part in cast("dict[str, Any]", value).items():
             bound.take(1)
-            if json_schema.matches(pattern, name):
+            if matches(pattern, name):
                 yield from validator.descend(part, below, path=name, schema_path=pattern)
