@@ -269,7 +269,10 @@ ELSEWHERE: dict[Api, dict[str, Callable[[Any], Event]]] = {
         "the start": lambda value: {"type": "message_start", "message": {"content": [tool_use(value)]}},
         "a delta of the message": lambda value: {"type": "message_delta", "delta": {"content": [tool_use(value)]}},
         "beside a block": lambda value: {
-            "type": "content_block_start", "index": 9, "content_block": {"type": "text"}, **chat_calls(value)
+            "type": "content_block_start",
+            "index": 9,
+            "content_block": {"type": "text"},
+            **chat_calls(value),
         },
         "beside that delta": lambda value: {"type": "message_delta", "delta": {}, "content": [tool_use(value)]},
         "an event of its own": lambda value: {"type": "content_block_more", "block": tool_use(value)},
