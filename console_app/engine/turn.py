@@ -260,7 +260,6 @@ class Turn(Decidable):
         if not compaction.coverable(session, automatic=True, refused=refused):
             return False
         self._may_compact = await compaction.compact(session, self.emit, automatic=True, refused=refused)
-        self._repetition.forget_answers()
         return self._may_compact
 
     def _shorten(self) -> bool:

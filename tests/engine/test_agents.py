@@ -127,6 +127,25 @@ def test_agents_of_one_answer_run_in_parallel_and_only_their_answers_join() -> N
     run(scene)
 
 
+def test_an_agent_thinks_as_much_as_its_kind_says() -> None:
+    async def scene() -> None:
+        model = Models(go=[sends({"task": "a", "kind": "deep"})])
+        await play(agents_of(model, kinds={"deep": AgentKind("deep", effort="high")}, effort="low"))
+        assert [model.asked[one][0].sampling.effort for one in ("go", "a")] == ["low", "high"]
+
+    run(scene)
+
+
+def test_no_agent_goes_to_the_background_because_it_takes_long() -> None:
+    async def scene() -> None:
+        steps = [calls({"n": n, "seconds": 3}) for n in ("1", "2")]
+        engine = agents_of(Models(go=[sends("a")], a=[*steps, says("found a")]), background_after=5)
+        assert not only(await play(engine), ev.CallDetached)
+        assert tool_texts(engine) == ["found a"]
+
+    run(scene)
+
+
 def test_the_words_of_an_agent_stand_where_it_said_them_live_and_replayed() -> None:
     async def scene() -> None:
         look = [TextChunk("I look. "), *calls({"n": "a1"})]

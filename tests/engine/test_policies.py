@@ -165,6 +165,7 @@ def test_which_arguments_name_a_file(name: str) -> None:
         ({"never_parallel": ("demo.*",)}, 1, "demo.do runs one at a time"),
         ({"limits": {"demo": 2}}, 2, "server demo takes 2 at once"),
         ({"limits": {"demo.d*": 3}}, 3, "demo.do takes 3 at once"),
+        ({"limits": {"demo.do": 1}}, 1, "demo.do takes 1 at once"),
         ({"limits": {"demo": 4, "demo.do": 2, "*.do": 3}}, 2, "demo.do takes 2 at once"),
         ({"limits": {"other": 1, "other.do": 1}, "never_parallel": ("other.*",)}, 6, None),
     ],

@@ -477,6 +477,7 @@ def test_a_price_that_nobody_knows_is_said_once() -> None:
         assert [event.text for event in only(events, ev.Notice)] == [
             "The price of this model isn't known, so max_price can't be kept."
         ]
+        assert ending(events).outcome == "completed"
 
     run(scene)
 
@@ -493,6 +494,9 @@ def test_the_model_reads_head_and_tail_of_a_long_result_and_history_keeps_it_who
         assert "[Fanout: 8,010 of 9,010 characters are left out here" in sent
         assert len(sent) < 1200
         check_turn(engine, events)
+        engine = engine_of(just := Model(calls({"n": "x" * 9000})), max_result_chars=9010)
+        await play(engine)
+        assert just.requests[-1].messages[-1].content == tool_texts(engine)[0]
 
     run(scene)
 

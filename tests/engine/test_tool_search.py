@@ -171,6 +171,14 @@ def test_nothing_found_says_so_and_a_search_without_words_is_no_search() -> None
     run(scene)
 
 
+def test_words_are_found_with_accents_and_without() -> None:
+    async def scene() -> None:
+        engine = await played(Model(find("cafes", "PÁY")), [*many(), spec("pay", description="For cafés.")])
+        assert all("demo_pay" in text for text in tool_texts(engine))
+
+    run(scene)
+
+
 def test_the_tool_needed_is_among_the_eight_in_95_of_100_tasks() -> None:
     specs = [tool(line) for line in lines("tools_to_find.txt")]
     tasks = [line.split(" -> ") for line in lines("tasks_for_tools.txt")]

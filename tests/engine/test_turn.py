@@ -431,8 +431,9 @@ def test_odd_chunks_of_a_server_are_survived() -> None:
             ]
         )
         engine = engine_of(model)
-        check_turn(engine, await play(engine, "\ud83d prompt"))
+        check_turn(engine, events := await play(engine, "\ud83d prompt"))
         assert outcomes(engine) == ["succeeded", "invalid"]
+        assert [event.text for event in only(events, ev.TextDelta)] == ["done"]
 
     run(scene)
 
@@ -486,7 +487,7 @@ def test_a_session_that_was_stored_goes_on() -> None:
         await play(engine, "go on")
         assert "Interrupted before completion." in [m.content for m in engine.provider.requests[0].messages]  # type: ignore[attr-defined]
         engine.begin()
-        assert engine.history == []
+        assert (engine.history, engine.last_request) == ([], None)
 
     run(scene)
 

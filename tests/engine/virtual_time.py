@@ -62,6 +62,16 @@ async def at_rest() -> None:
 
 
 def run(work: Callable[[], Coroutine[Any, Any, T]], at_tick: dict[int, Callable[[], None]] | None = None) -> T:
-    """Runs `work` to its end on a loop of its own."""
+    """Runs `work` to its end on a loop of its own, on which no task may fail without anybody who asks for its end."""
+    tasks: list[asyncio.Task[Any]] = []
+
+    def noted(loop: asyncio.AbstractEventLoop, coroutine: Any, **more: Any) -> asyncio.Task[Any]:
+        tasks.append(asyncio.Task(coroutine, loop=loop, **more))
+        return tasks[-1]
+
     with asyncio.Runner(loop_factory=lambda: VirtualLoop(at_tick)) as runner:
-        return runner.run(work())
+        runner.get_loop().set_task_factory(noted)
+        result = runner.run(work())
+    unasked = [task for task in tasks if task.done() and task._log_traceback]  # type: ignore[attr-defined]
+    assert not [task.exception() for task in unasked]
+    return result

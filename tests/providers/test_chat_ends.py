@@ -107,6 +107,13 @@ async def test_a_message_that_repeats_the_deltas_is_not_read_twice(server: WireS
     assert text_of(chunks) == "Four"
 
 
+async def test_a_message_that_repeats_the_arguments_of_one_call_gives_them_to_no_other(server: WireServer) -> None:
+    begun = [chat_call(0, id="a", name=CALC, arguments=A), chat_call(1, id="b", name=CALC)]
+    last = message("tool_calls", tool_calls=[whole_call(id="a"), whole_call(id="b", arguments="")])
+    chunks = await answer_to(server, "openai-chat", Reply([*begun, last, DONE]))
+    assert calls_of(chunks) == [(CALC, A), (CALC, "")]
+
+
 async def test_messages_that_grow_are_read_once(server: WireServer) -> None:
     events = [message(None, content="Fo"), message(None, content="Four"), message("stop", content="Four.")]
     chunks = await answer_to(server, "openai-chat", Reply([*events, DONE]))

@@ -252,6 +252,7 @@ ELSEWHERE: dict[Api, dict[str, Callable[[Any], Event]]] = {
         "an output": lambda value: {"output": [function_call(value)]},
         "beside the choices": chat_calls,
         "beside a delta": lambda value: {"choices": [{"index": 0, "delta": {}, **chat_calls(value)}]},
+        "the content": lambda value: {"choices": [{"index": 0, "delta": {"content": tool_use(value)}}]},
         "a part of the content": lambda value: {"choices": [{"index": 0, "delta": {"content": [tool_use(value)]}}]},
     },
     "openai-responses": {
@@ -267,6 +268,12 @@ ELSEWHERE: dict[Api, dict[str, Callable[[Any], Event]]] = {
         "chat's choices": lambda value: {"choices": [{"delta": chat_calls(value)}]},
         "the start": lambda value: {"type": "message_start", "message": {"content": [tool_use(value)]}},
         "a delta of the message": lambda value: {"type": "message_delta", "delta": {"content": [tool_use(value)]}},
+        "beside a block": lambda value: {
+            "type": "content_block_start",
+            "index": 9,
+            "content_block": {"type": "text"},
+            **chat_calls(value),
+        },
         "beside that delta": lambda value: {"type": "message_delta", "delta": {}, "content": [tool_use(value)]},
         "an event of its own": lambda value: {"type": "content_block_more", "block": tool_use(value)},
     },

@@ -268,6 +268,8 @@ def test_what_was_mended_is_told() -> None:
     assert result.calls[0].repaired == ("single quotes",)
     assert result.problems[0].kind == "repaired"
     assert "single quotes" in result.problems[0].message
+    result = parse(tagged(r'{"name": "read_file", "arguments": {"path": "\d",}}'), TOOLS)
+    assert result.calls[0].repaired == (r"the escape \d, which JSON does not have", "a comma too many")
 
 
 def test_half_a_tag_is_never_shown() -> None:
@@ -285,6 +287,9 @@ def test_values_between_tags_have_the_types_of_the_schema() -> None:
     text = "<t>" + "".join(f"<{key}>{value}</{key}>" for key, value in values.items()) + "</t>"
     arguments = parse(text, [tool]).calls[0].arguments
     assert repr(arguments) == "{'s': '007', 'i': 3, 'n': 3.0, 'b': True, 'a': [1, 2], 'o': {'k': None}}"
+    tool.parameters["properties"]["i"] = {"type": ["integer", "null"]}
+    for text in ("<t><i>null</i><b>False</b></t>", tagged('{"name": "t", "arguments": {"i": "null", "b": "False"}}')):
+        assert parse(text, [tool]).calls[0].arguments == {"i": None, "b": False}
 
 
 def test_entities_are_resolved_only_where_they_were_meant() -> None:

@@ -72,7 +72,7 @@ class Repetition:
             self._standing.clear()
 
     def forget_answers(self) -> None:
-        """Let calls be asked again: the user said something, or the results are out of sight."""
+        """Let calls be asked again: the user said something, or a late result came."""
         self._standing.clear()
 
     def stands(self, name: str, arguments: str) -> bool:
