@@ -34,7 +34,7 @@ from console_app.providers.text_protocol.forms import (
     usual_dialect,
 )
 from console_app.textcalls import ToolSignature
-from console_app.textcalls import model as textcall
+from console_app.textcalls.model import WrittenCall
 
 if TYPE_CHECKING:
     from console_app.providers.text_protocol.reading import AnswerReader
@@ -119,24 +119,22 @@ def _written(calls: Sequence[ToolCall], dialect: str, tools: Sequence[ToolSignat
     from console_app.textcalls import render_calls
 
     written: list[str] = []
-    for readable, group in groupby(map(_readable, calls), key=lambda call: isinstance(call, textcall.WrittenCall)):
+    for readable, group in groupby(map(_readable, calls), key=lambda call: isinstance(call, WrittenCall)):
         if readable:
-            written.append(
-                render_calls(dialect, [call for call in group if isinstance(call, textcall.WrittenCall)], tools)
-            )
+            written.append(render_calls(dialect, [call for call in group if isinstance(call, WrittenCall)], tools))
         else:
             written += [call for call in group if isinstance(call, str)]
     return "\n".join(written)
 
 
-def _readable(call: ToolCall) -> textcall.WrittenCall | str:
+def _readable(call: ToolCall) -> WrittenCall | str:
     try:
         arguments: Any = json.loads(call.arguments or "{}")
     except ValueError:
         arguments = None
     if not isinstance(arguments, dict) or (not call.arguments and call.raw):
         return call.raw or call.arguments
-    return textcall.WrittenCall(call.name, arguments)  # pyright: ignore[reportUnknownArgumentType]
+    return WrittenCall(call.name, arguments)  # pyright: ignore[reportUnknownArgumentType]
 
 
 BY_NAME, BY_TEMPLATE = "by the model's name", "from the endpoint's template"
