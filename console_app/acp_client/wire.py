@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
 from collections.abc import Awaitable, Callable
 from typing import Any, cast
 
@@ -16,7 +15,6 @@ MOST_STRAY = 200  # lines in a row that are no messages: then it speaks somethin
 MOST_OPEN = 256  # requests of an agent that wait for an answer
 _TURN = 2**16  # bytes that are read before others have their turn
 METHOD_NOT_FOUND, INTERNAL, AUTHENTICATION, CANCELLED = -32601, -32603, -32000, -32800
-log = logging.getLogger(__name__)
 
 Told = Callable[[str, dict[str, Any]], None]
 Asked = Callable[[str, dict[str, Any]], Awaitable[dict[str, Any]]]

@@ -208,10 +208,6 @@ def refusal(call: CallView, act: Act, *, siblings_run: bool = False) -> str:
             assert_never(act)
 
 
-def offered(call: CallView, *, siblings_run: bool = False) -> frozenset[Act]:
-    return frozenset(act for act in Act if not refusal(call, act, siblings_run=siblings_run))
-
-
 def _of_another_run(call: CallView, act: Act) -> str:
     if call.state is CallState.WAITING and act is Act.EDIT:
         return ""

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
-from console_app.domain import CallPolicy, Message, ToolSpec, UserMessage, ports
+from console_app.domain import Message, ToolSpec, UserMessage, ports
 from console_app.domain import agents as ag
 from console_app.domain import events as ev
 from console_app.domain.settings import EngineSettings
@@ -134,10 +134,6 @@ class Engine:
     @provider.setter
     def provider(self, provider: ports.Provider) -> None:
         self.session.provider, self.session.other_model = provider, True
-
-    @property
-    def policy(self) -> CallPolicy:
-        return self.settings.policy_for(self.provider.protocol)
 
     @property
     def turn(self) -> Turn | None:

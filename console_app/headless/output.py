@@ -58,9 +58,9 @@ class OutputStreams:
         """Queue a line about servers, settings or this machine, already safe, for standard output."""
         self.out(self._redactor.clean(line) + "\n")
 
-    async def drain(self, most: int = _FULL) -> None:
-        """Wait while more than `most` bytes are queued: a slow reader slows the turn and doesn't fill the memory."""
-        while self._size > most and not self.lost.is_set() and not self._hurried:
+    async def drain(self) -> None:
+        """Wait while more than `_FULL` bytes are queued: a slow reader slows the turn and doesn't fill the memory."""
+        while self._size > _FULL and not self.lost.is_set() and not self._hurried:
             self._drained.clear()
             await self._drained.wait()
 

@@ -31,7 +31,6 @@ _OVERHEAD: Final = 400  # bytes, roughly, that keeping a message takes beside it
 Kind = Literal["request", "result", "error", "notification"]
 # number, at, sent, kind, method, id, call_id, size, JSON: what is there when a message passes
 _Row = tuple[int, float, bool, Kind, str, int | str | None, str, int, bytes]
-_JSON: Final = 8
 _CLIENT: Final = "io.modelcontextprotocol/clientCapabilities"  # in `_meta`, from 2026-07-28 on
 _SERVERS: Final = {
     "tools": "offers tools",

@@ -50,7 +50,7 @@ _ADVICE = (
 )
 _LINE = 2**26  # bytes of one message
 _KEPT_FOR = 30 * 86_400  # seconds that a program whose console was killed may wait for being taken up
-_KEPT = ("PATH", "LANG", "LC_ALL", "SYSTEMROOT", "TMPDIR")  # of the environment: none of it may hold a secret
+_KEPT = ("PATH", "LANG", "LC_ALL", "TMPDIR")  # of the environment: none of it may hold a secret
 
 _Makes = Callable[[ports.ProgramCall], asyncio.Future[ToolResult]]
 

@@ -145,6 +145,20 @@ def run(words: str) -> str:
             lines = answer_to(send("fs/read_text_file", path="note.txt", line=2, limit=1))
             gone = answer_to(send("fs/read_text_file", path="/etc/hostname"))
             say(json.dumps([status, output, "error" in wrote, lines.get("result"), "error" in gone]))
+        case "served_and_killed":
+            made = answer_to(send("terminal/create", command="sleep", args=["600"], cwd="/srv"))["result"]
+            asked = (
+                ("terminal/output", made),
+                ("terminal/kill", made),
+                ("terminal/wait_for_exit", made),
+                ("fs/write_text_file", {"path": "note.txt", "content": "one"}),
+                ("fs/read_text_file", {"path": "gone.txt"}),
+                ("fs/read_text_file", {"path": ""}),
+                ("terminal/output", {"terminalId": "terminal-9"}),
+                ("fs/list_files", {}),
+            )
+            heard = (answer_to(send(method, **given)) for method, given in asked)
+            say(json.dumps([one["result"] if "result" in one else one["error"]["message"] for one in heard]))
         case "lies":
             change("nobody", status="completed", content=text("made up"))
             call("a", status="pending")

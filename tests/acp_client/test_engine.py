@@ -329,3 +329,36 @@ async def test_files_and_terminals_that_it_asks_for_are_calls_of_our_tools(
         ("files.read_file", {"path": "note.txt", "offset": 2}),
         ("files.read_file", {"path": "/etc/hostname"}),
     ]
+
+
+class Obliging(Host):
+    """A host whose commands never end and whose files can be written; it finds none to read."""
+
+    async def make(self, tool: str, arguments: Mapping[str, Any]) -> ToolResult:
+        self.made.append((tool, arguments))
+        if tool == "shell.run":
+            await asyncio.Event().wait()
+        if tool == "files.read_file":
+            raise errors.ToolError("no file is there")
+        return ToolResult(outcome=Outcome.SUCCEEDED, content="")
+
+
+async def test_a_terminal_is_ended_a_file_is_written_and_what_is_not_there_is_refused(
+    engines: Callable[..., Asked], tmp_path: Path
+) -> None:
+    host = Obliging()
+    said = json.loads(await engines("served_and_killed", folder=tmp_path).run(host))
+    assert said == [
+        {"output": "", "truncated": False},
+        {},
+        {"exitCode": None, "signal": "SIGTERM"},
+        {},
+        "no file is there",
+        "`path` has to be the path of a file",
+        "there is no terminal terminal-9",
+        "Fanout has no fs/list_files",
+    ]
+    assert host.made[:2] == [
+        ("shell.run", {"command": "sleep 600", "timeout": 3600, "cwd": "/srv"}),
+        ("files.write_file", {"path": "note.txt", "content": "one"}),
+    ]

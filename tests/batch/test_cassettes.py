@@ -72,6 +72,26 @@ def test_an_item_without_a_recording_says_so(fanout: Inside) -> None:
     assert "--record" in there["2"]["error"]
 
 
+def test_what_a_recording_lacks_is_named(fanout: Inside) -> None:
+    recorded(fanout, "calc: 6*7")
+    (tape,) = (path for path in (fanout.cwd / "tape").rglob("*") if path.is_file())
+    lines = tape.read_text().splitlines()
+    (call,) = (line for line in lines if "call" in json.loads(line))
+    for kept, said in (
+        ([line for line in lines if line != lines[-1]], "no further answer"),
+        ([line for line in lines if line != call], "another request here"),
+        (["{}"], "is no recording"),
+        (["half a li"], "is no recording"),
+    ):
+        tape.write_text("".join(f"{line}\n" for line in kept))
+        (fanout.cwd / "again.jsonl").unlink(missing_ok=True)
+        assert replayed(fanout).code == 1, said
+        (one,) = results(fanout.cwd / "again.jsonl").values()
+        assert said in one["error"]
+        if said == "another request here":  # the call failed, so the model is told otherwise
+            assert [made["outcome"] for made in one["calls"]] == ["failed"]
+
+
 def test_an_agent_is_not_recorded_and_says_so(fanout: Inside) -> None:
     command = json.dumps([sys.executable, "-S", str(AGENT), "words"])
     fanout.write("home/config.toml", f"[agents.helper]\ncommand = {command}\n")

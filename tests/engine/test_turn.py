@@ -470,7 +470,7 @@ def test_xml_keeps_one_tool_a_message_until_a_policy_is_chosen() -> None:
         await play(engine)
         assert outcomes(engine) == ["succeeded", "skipped"]
         assert tool_texts(engine)[1].startswith("not executed: one tool a message")
-        assert engine.policy is CallPolicy.SINGLE
+        assert engine.settings.policy_for(engine.provider.protocol) is CallPolicy.SINGLE
         assert not model.requests[0].parallel
         engine.settings = engine.settings.with_policy(CallPolicy.PARALLEL)
         await play(engine)

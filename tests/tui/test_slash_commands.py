@@ -37,7 +37,7 @@ async def test_commands_are_completed_as_you_type(tmp_path: Path) -> None:
         await until(pilot, lambda: chat(pilot.app).prompt.text == "/policy ")
         await see(pilot, "sequential")
         await pilot.press(*"seq", "enter")
-        await until(pilot, lambda: chat(pilot.app).services.engine.policy is CallPolicy.SEQUENTIAL)
+        await until(pilot, lambda: chat(pilot.app).services.engine.settings.policy is CallPolicy.SEQUENTIAL)
         await see(pilot, "auto   sequential")
 
 

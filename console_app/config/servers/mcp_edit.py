@@ -204,9 +204,9 @@ class OtherClient:
         return cls(client, path, {name: fields for name, fields in found.items() if fields})
 
 
-def other_clients(home: Path, cwd: Path, platform: str = sys.platform) -> list[OtherClient]:
+def other_clients(home: Path, cwd: Path) -> list[OtherClient]:
     """Return the files of other clients that are there and hold servers, or can't be read."""
-    apps = home / "Library" / "Application Support" if platform == "darwin" else home / ".config"
+    apps = home / "Library" / "Application Support" if sys.platform == "darwin" else home / ".config"
     places = [
         ("claude-desktop", apps / "Claude" / "claude_desktop_config.json"),
         ("claude-code", home / ".claude.json"),

@@ -297,9 +297,6 @@ class Changes:
     removed: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
 
-    def __bool__(self) -> bool:
-        return bool(self.added or self.removed or self.changed)
-
     @classmethod
     def between(cls, before: Sequence[ServerConfig], now: Sequence[ServerConfig]) -> Changes:
         old, new = ({server.name: server for server in servers} for servers in (before, now))

@@ -192,7 +192,7 @@ OPENING = 3.0  # seconds in which an opener that fails has said so
 def open_file(path: str) -> str:
     if not Path(path).exists():
         return "the file is gone"
-    program = "open" if sys.platform == "darwin" else "explorer" if sys.platform == "win32" else "xdg-open"
+    program = "open" if sys.platform == "darwin" else "xdg-open"
     found = shutil.which(program, path=search_path(os.environ))
     if found is None:
         return f"there is no {program} here"
@@ -201,6 +201,6 @@ def open_file(path: str) -> str:
     except OSError as error:
         return error.strerror or str(error)
     waiting.join(OPENING)
-    if not waiting.is_alive() and process.returncode and sys.platform != "win32":
+    if not waiting.is_alive() and process.returncode:
         return f"{program} ended with {process.returncode}"
     return ""

@@ -119,13 +119,13 @@ def longest(*waits: float | None) -> float | None:
     return max((wait for wait in waits if wait is not None), default=None)
 
 
-def used_up(headers: Mapping[str, str], kind: str, now: Clock = time.time) -> float | None:
+def used_up(headers: Mapping[str, str], kind: str) -> float | None:
     """Return the seconds until a limit of `kind` (requests, tokens) is free again, where headers say it is used up."""
     for remaining, reset in (
         (f"x-ratelimit-remaining-{kind}", f"x-ratelimit-reset-{kind}"),
         (f"anthropic-ratelimit-{kind}-remaining", f"anthropic-ratelimit-{kind}-reset"),
     ):
-        if headers.get(remaining) == "0" and (wait := seconds(headers.get(reset), now)):
+        if headers.get(remaining) == "0" and (wait := seconds(headers.get(reset))):
             return wait
     return None
 

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import sys
 import time
 from collections import deque
 from collections.abc import Sequence
@@ -47,8 +46,8 @@ if TYPE_CHECKING:
 
 
 def driver_class() -> type[Driver] | None:
-    """Our driver on a POSIX terminal; Textual's choice elsewhere, and where the environment names one."""
-    if sys.platform == "win32" or "TEXTUAL_DRIVER" in os.environ:
+    """Our driver; Textual's choice where the environment names one."""
+    if "TEXTUAL_DRIVER" in os.environ:
         return None
     from console_app.tui.terminal.driver import ConsoleDriver
 

@@ -23,7 +23,6 @@ MOST_KEPT: Final = 20_000_000  # bytes in the file
 MOST_OUTPUT: Final = 200_000_000  # bytes; a command that writes more is ended
 HEAD, TAIL = 8_000, 16_000  # bytes of a longer output that its result holds
 ALIVE: Final = 10.0  # seconds of silence after which a sign of life is sent
-_ENDING: Final = 5.0  # seconds that all of a command may take to end, once it was told
 _BINARY: Final = 0.1  # of more than a few bytes, beyond which it is no text; of random ones it is 0.14
 _FEW: Final = 100
 _MOST_STARTS: Final = 3  # of a command whose sandbox could not be made: what a service had there was gone

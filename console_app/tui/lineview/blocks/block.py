@@ -19,7 +19,6 @@ from console_app.tui.lineview.text.joined import Joined
 
 LIVE_RATE = 10  # looks a second of a block that spins or counts
 log = logging.getLogger(__name__)
-EDGE = 1  # empty cells on the left of everything
 GUTTER = 3  # cells before a block's text: the edge, its bar, a space
 NARROW = 44  # cells below which gutters shrink
 
