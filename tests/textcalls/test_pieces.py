@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from console_app.textcalls import FAMILIES, ParsedCall, ReadingLevel, Scanner, parse, render_calls
@@ -13,6 +13,7 @@ from console_app.textcalls.bodies.framing import DEPTH_CAP
 from console_app.textcalls.model import ScanResult
 from console_app.textcalls.openings.openers import KIND_OF
 from tests.each import each
+from tests.examples import examples
 from tests.textcalls.answers import CORPUS, TOOLS, tools_of
 from tests.textcalls.quotations import MACHINES
 from tests.textcalls.test_quotations import CALLS, LEVELS
@@ -72,13 +73,13 @@ def mixtures(draw: st.DrawFn) -> str:
     return "".join((*parts[draw(st.integers(0, 1)) :], draw(st.sampled_from(GLUE))))
 
 
-@settings(max_examples=400)
+@examples(800)
 @given(text=mixtures(), size=st.integers(1, 40), level=st.sampled_from(LEVELS))
 def test_a_mixture_of_calls_reads_the_same_in_any_pieces(text: str, size: int, level: ReadingLevel) -> None:
     check(text, size, level)
 
 
-@settings(max_examples=400)
+@examples(800)
 @given(
     case=st.sampled_from(CORPUS),
     at=st.floats(0, 1),
