@@ -7,7 +7,6 @@ themselves are walked here, so that one which the SDK changes is broken as it th
 from __future__ import annotations
 
 import copy
-import functools
 from collections.abc import Iterator
 from typing import Any, get_args
 
@@ -61,17 +60,14 @@ def answer(method: str, version: str, *listed: Any) -> dict[str, Any]:
     return rest | {LISTS[method]: list(listed)}
 
 
-@functools.cache
-def answers(method: str, version: str) -> TypeAdapter[Any]:
-    row = methods.SERVER_RESULTS[method, version]
-    return TypeAdapter(next(one for one in arms(row) if one.__name__ != "InputRequiredResult"))
-
-
 def accepted(method: str, version: str, result: dict[str, Any]) -> bool:
     """Tell whether the SDK takes it for an answer, and not for a question."""
     try:
         methods.parse_server_result(method, version, copy.deepcopy(result))
-        answers(method, version).validate_python(result, by_name=False)
+        row = methods.SERVER_RESULTS[method, version]
+        TypeAdapter(next(one for one in arms(row) if one.__name__ != "InputRequiredResult")).validate_python(
+            result, by_name=False
+        )
     except ValidationError:
         return False
     return True
