@@ -245,15 +245,17 @@ class Answer:
 
 
 def _characters(value: Any) -> int:
+    """Return the size of a JSON value, in which each part counts; beyond what is too much it is not gone through."""
     size, waiting = 0, [value]
-    while waiting:
+    while waiting and size <= LARGEST_KEPT:
         part = waiting.pop()
         if isinstance(part, dict):
             fields = cast("dict[str, Any]", part)
-            size += sum(map(len, fields))
+            size += len(fields) + sum(map(len, fields))
             waiting += fields.values()
         elif isinstance(part, list):
+            size += len(cast("list[Any]", part))
             waiting += cast("list[Any]", part)
-        else:
-            size += len(part) if isinstance(part, str) else 1
+        elif isinstance(part, str):
+            size += len(part)
     return size

@@ -183,6 +183,7 @@ Flood = Callable[[], list[Chunk]]  # made when it is asked for: together they ar
             lambda: [ProviderData({"a": 1}, 0), ProviderData({"a": [1] * 17 * 2**20}, 0)],
             "what it wants back is more than 16",
         ),
+        (lambda: [ProviderData({"a": [[]] * 17 * 2**20}, 0)], KEPT),
     ],
     ids=[
         "text",
@@ -195,6 +196,7 @@ Flood = Callable[[], list[Chunk]]  # made when it is asked for: together they ar
         "so far",
         "data",
         "numbers of a call",
+        "empty lists",
     ],
 )
 def test_what_an_answer_says_and_wants_back_is_bounded_however_it_comes(flood: Flood, why: str) -> None:

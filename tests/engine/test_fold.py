@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable
 from typing import Any, cast
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
@@ -26,6 +26,7 @@ from console_app.sessions.repair import closing_events
 from tests.engine.peers import DONE, Line, Model, Tools, call, engine_of
 from tests.engine.strict_history import check_messages
 from tests.engine.virtual_time import run
+from tests.examples import examples
 
 WHAT = ["succeed", "fail", "raise", "hang", "wait", "stubborn", "chatty", "self_cancel"]
 ACTS = ["turn", "turn", "turn", "manual", "rerun", "rerun", "compact", "undo", "uncompact", "todo", "model", "resume"]
@@ -215,7 +216,7 @@ class Play:
         assert all(view.outcome is not None for view in transcript.calls.values())
 
 
-@settings(max_examples=150)
+@examples(300)
 @given(st.data())
 def test_the_engine_knows_what_its_events_say(data: st.DataObject) -> None:
     async def scene() -> None:
@@ -228,7 +229,7 @@ def test_the_engine_knows_what_its_events_say(data: st.DataObject) -> None:
     run(scene)
 
 
-@settings(max_examples=150)
+@examples(300)
 @given(st.data())
 def test_a_session_that_died_anywhere_goes_on(data: st.DataObject) -> None:
     async def scene() -> None:

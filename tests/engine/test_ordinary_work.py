@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Iterator
+from itertools import islice
 from random import Random
 from typing import Any
 
@@ -17,6 +18,7 @@ from console_app.engine.calls.given import GivenToModel
 from tests.engine.ordinary_answers import CALLS, PAGES, Asked, tool
 
 STEPS = 1_000
+AT_ONCE = 5
 TOOLS = [
     tool("files", "read_file", "Reads a text file.", "path"),
     tool("files", "search_files", "Finds lines.", "query", path="string"),
@@ -220,19 +222,23 @@ class Work:
 
 
 def asked(steps: Iterator[tuple[str, str, Asked]]) -> list[tuple[str, dict[str, Any], str, str]]:
-    """The calls that ask in a conversation of these steps, each with why and the passage."""
+    """The calls that ask in a conversation of these steps, each with why and the passage.
+
+    A model asks for a few calls at once: each stands beside the results of the others' steps as well.
+    """
     given, history, found = GivenToModel(), list[Message](), list[tuple[str, dict[str, Any], str, str]]()
     history.append(UserMessage(content="Go through the orders and the project, and mend what is wrong."))
 
     async def work() -> None:
-        for number, (source, said, (name, arguments)) in enumerate(steps):
-            history.append(ToolMessage(tool_call_id=str(number), name=source, content=said))
-            spec = BY_NAME[name]
-            call = CallExecution(str(number), 0, name, spec, arguments=arguments)
+        while some := list(islice(steps, AT_ONCE)):
+            history.extend(ToolMessage(tool_call_id="1", name=source, content=said) for source, said, _ in some)
             given.read(ModelRequest((), "", tuple(TOOLS)), history)
-            await given.judge(call, spec)
-            if call.must_ask:
-                found.append((name, arguments, call.must_ask, call.passage))
+            for _, _, (name, arguments) in some:
+                spec = BY_NAME[name]
+                call = CallExecution("1", 0, name, spec, arguments=arguments)
+                await given.judge(call, spec)
+                if call.must_ask:
+                    found.append((name, arguments, call.must_ask, call.passage))
 
     asyncio.run(work())
     return found

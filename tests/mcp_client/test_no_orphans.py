@@ -155,21 +155,20 @@ async def test_the_keeper_adds_nothing_to_the_environment_and_holds_no_pipe(
 async def test_a_start_that_is_called_off_at_any_moment_leaves_nothing_open(tmp_path: Path) -> None:
     guard = Guard()
     program = Program("tee", [str(tmp_path / "said")], environment=dict(os.environ))
-    open_before, heard = descriptors(), list[object]()
-    for steps in range(24):
-        starting = asyncio.create_task(ServerProcess.start(program, ServerLog(tmp_path, "cat"), guard))
-        for _ in range(steps):
-            await asyncio.sleep(0)
-        starting.cancel()
-        with warnings.catch_warnings(record=True) as seen:
-            warnings.simplefilter("always")
+    open_before = descriptors()
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        for steps in range(24):
+            starting = asyncio.create_task(ServerProcess.start(program, ServerLog(tmp_path, "cat"), guard))
+            for _ in range(steps):
+                await asyncio.sleep(0)
+            starting.cancel()
             await asyncio.wait({starting})
             if not starting.cancelled():
                 await starting.result().stop()
             del starting
-            gc.collect()
-        heard += [warning.message for warning in seen]
+        gc.collect()
     await guard.close()
     await until_so(lambda: not children(str(tmp_path)), "the end of all that was started")
-    assert heard == []
+    assert [warning.message for warning in heard] == []
     await until_so(lambda: descriptors() <= open_before, "the end of their pipes")

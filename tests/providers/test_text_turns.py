@@ -21,7 +21,7 @@ from tests.textcalls.test_work import MOST_ENDED
 from tests.wire_bytes import Answer, Text
 from tests.wire_server import WireServer
 
-SIZE = 200_000
+SIZE = 60_000
 PING = ToolSpec(name="ping", server="lab", tool="ping")
 ANSWERS = {
     "prose": "Some words of prose, with a < b and {x}.\n",
@@ -62,18 +62,18 @@ async def test_others_have_their_turn_between_any_two_slices_of_one_long_piece(p
 
 
 READING = str(Path(textcalls.__file__).parent)
-LONG = 400_000
+LONG, LONGER = 120_000, 400_000
 WHOLE = {
-    "a string that turns out to be none": "<tool_call>{'</tool_call>" + "{ " * (LONG // 2) + "'x\nThat is all.",
+    "a string that turns out to be none": "<tool_call>{'</tool_call>" + "{ " * (LONGER // 2) + "'x\nThat is all.",
     "a value to be mended": (
         "<tool_call>{'name': 'ping', 'arguments': {'x': [" + "1," * (LONG // 2) + "1]}}</tool_call>\nThat is all."
     ),
-    "quotation marks, then a mark": "A word.\n" + '"a ' * (LONG // 3) + "\n\n<tool_call>{}</tool_call>\nThat is all.",
+    "quotation marks, then a mark": "A word.\n" + '"a ' * (LONGER // 3) + "\n\n<tool_call>{}</tool_call>\nThat is all.",
     "a fence": "```json\n" + "<tool_call>x y\n" * (LONG // 15) + "```\nThat is all.",
 }
 
 
-@pytest.mark.parametrize("size", [LONG * 2, 30_000, 300], ids=["whole", "in pieces", "in small pieces"])
+@pytest.mark.parametrize("size", [LONGER * 2, 30_000, 300], ids=["whole", "in pieces", "in small pieces"])
 @pytest.mark.parametrize("answer", WHOLE.values(), ids=WHOLE.keys())
 async def test_what_is_read_as_a_whole_is_read_beside_the_event_loop(answer: str, size: int) -> None:
     done = most = 0

@@ -148,11 +148,12 @@ _NOT |= {("beside the error", "reset header in metadata"), *(("of a plan", kind)
 
 
 def _cases() -> Iterator[tuple[str, Api, Callable[[float], Said], Place]]:
+    """Every kind in every place; where all formats have a place, each of them meets a third of the kinds there."""
     kinds = IN_BODIES | IN_HEADERS
-    for api in APIS:
-        for place, reply in {**REFUSED, **STREAMED[api]}.items():
-            for kind, said in kinds.items():
-                if (place, kind) not in _NOT:
+    for number, api in enumerate(APIS):
+        for column, (place, reply) in enumerate({**REFUSED, **STREAMED[api]}.items()):
+            for row, (kind, said) in enumerate(kinds.items(), number + column):
+                if (place, kind) not in _NOT and (place not in REFUSED or row % len(APIS) == 0):
                     yield f"{api}-{place}-{kind}", api, said, reply
 
 

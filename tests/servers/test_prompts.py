@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import subprocess
 import sys
 import zipfile
@@ -21,7 +20,7 @@ from console_app.domain.approvals import ApprovalMode
 from console_app.engine import ApprovalGate, Engine
 from console_app.providers import OfflineProvider
 from tests.each import each
-from tests.patience import PATIENCE
+from tests.program.process import Fanout
 from tests.servers.conftest import Serve
 from tests.servers.stdio_client import StdioClient
 from tests.servers.web_stand_in import Page, results_page, web_stand_in
@@ -35,28 +34,11 @@ def run(
     folder: Path, prompt: str, *servers: str, environment: Mapping[str, str] | None = None
 ) -> Sequence[dict[str, Any]]:
     """The events of one prompt, run headless in `folder` with these servers of the bundled mcp.json."""
-    variables = {
-        **(environment or {}),
-        "PATH": os.environ["PATH"],
-        "HOME": str(folder.parent),
-        "FANOUT_HOME": str(folder.parent / "home"),
-        "PYTHONPATH": str(ROOT),
-    }
     options = [option for server in servers for option in ("--mcp", server)]
-    done = subprocess.run(
-        [
-            *(sys.executable, "-m", "console_app", "run", "-m", "offline/rehearsal", "--approval-mode", "yolo"),
-            *("--output-format", "stream-json", *options, prompt),
-        ],
-        cwd=folder,
-        env=variables,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return [json.loads(line) for line in done.stdout.splitlines()]
+    words = ("run", "-m", "offline/rehearsal", "--approval-mode", "yolo", "--output-format", "stream-json")
+    done = Fanout(folder.parent).run(*words, *options, prompt, env={**(environment or {}), "HOME": str(folder.parent)})
+    assert done.code == 0, done.err
+    return done.events
 
 
 def results(events: Sequence[dict[str, Any]]) -> dict[str, dict[str, Any]]:
@@ -184,12 +166,10 @@ WITH_A_MODEL = ("calculator", "files", "shell", "web")
 
 @pytest.mark.parametrize("key", ["", "sk-no-key"])
 def test_a_model_that_is_one_has_files_and_a_shell_and_the_rehearsal_has_the_demo(work: Path, key: str) -> None:
-    variables = {"PATH": os.environ["PATH"], "HOME": str(work.parent), "FANOUT_HOME": str(work.parent / "home")}
-    variables |= {"PYTHONPATH": str(ROOT), **({"OPENAI_API_KEY": key} if key else {})}
-    words = (sys.executable, "-m", "console_app", "mcp", "list", "--json")
-    done = subprocess.run(words, cwd=work, env=variables, capture_output=True, text=True, timeout=PATIENCE, check=False)
-    on = [server["name"] for server in json.loads(done.stdout)["servers"] if server["state"] != "disabled"]
-    assert tuple(on) == (WITH_A_MODEL if key else SWITCHED_ON), done.stderr
+    variables = {"HOME": str(work.parent), **({"OPENAI_API_KEY": key} if key else {})}
+    done = Fanout(work.parent).run("mcp", "list", "--json", env=variables)
+    on = [server["name"] for server in json.loads(done.out)["servers"] if server["state"] != "disabled"]
+    assert tuple(on) == (WITH_A_MODEL if key else SWITCHED_ON), done.err
 
 
 def test_what_is_offered_by_itself_costs_few_tokens(work: Path) -> None:

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from console_app.textcalls import FAMILIES, ToolSignature, parse, render_calls
 from console_app.textcalls.dialects.table import Family
+from tests.examples import examples
 from tests.textcalls.answers import called, identical, watched
 
 WRITABLE = list(FAMILIES.values())
@@ -76,7 +77,7 @@ LISTS = ToolSignature("run", {"type": "object", "properties": {"parts": {"type":
 
 @given(made=toolboxes_and_calls())
 @example(made=([LISTS], [Call("run", {"parts": ["</parameter></tool_call>", "&amp; <|im_end|>", "a < b"]})]))
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@examples(80, suppress_health_check=list(HealthCheck))
 def test_calls_written_in_any_dialect_come_back_the_same(made: tuple[list[ToolSignature], list[Call]]) -> None:
     tools, calls = made
     for row in WRITABLE:
