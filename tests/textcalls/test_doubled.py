@@ -14,11 +14,10 @@ UNMARKED = [name for name in FAMILIES if name not in MARKED_CALLS]
 WORDS_BETWEEN = "\n\nThen it goes on.\n\n"
 
 
+@each("between", ["\n", "\n\n", WORDS_BETWEEN], ids=["a line break", "a blank line", "words"])
 @each("dialect", UNMARKED)
-def test_an_unmarked_call_behind_a_quoted_one_is_text(dialect: str) -> None:
-    """What stands between the two takes turns, from quotation to quotation and from dialect to dialect."""
-    for turn, (name, machine) in enumerate(MACHINES.items(), UNMARKED.index(dialect)):
-        between = ("\n", "\n\n", WORDS_BETWEEN)[turn % 3]
+def test_an_unmarked_call_behind_a_quoted_one_is_text(dialect: str, between: str) -> None:
+    for name, machine in MACHINES.items():
         text = machine(between.join([CALLS[dialect].strip("\n")] * 2))
         assert not runs_unasked(parse(text, TOOLS, level="all"), "all"), f"{name}:\n{text}"
 

@@ -54,11 +54,10 @@ def test_a_quoted_call_of_any_dialect_does_not_run(machine: str) -> None:
 
 
 @each("level", LEVELS)
-def test_no_quoted_call_runs_where_several_stand_one_behind_the_other(level: ReadingLevel) -> None:
-    """What stands between two calls takes turns, from dialect to dialect and from quotation to quotation."""
-    for number, (name, machine) in enumerate(MACHINES.items()):
-        for turn, dialect in enumerate(sorted(MARKED), number + LEVELS.index(level)):
-            between = ("", "\n", "\n\n")[turn % 3]
+@each("between", ["", "\n", "\n\n"], ids=["nothing", "a line break", "a blank line"])
+def test_no_quoted_call_runs_where_several_stand_one_behind_the_other(between: str, level: ReadingLevel) -> None:
+    for name, machine in MACHINES.items():
+        for dialect in sorted(MARKED):
             text = machine(CALLS[dialect].strip("\n") + between + CALLS[dialect])
             result = parse(text, TOOLS, level=level)
             assert all(one.asks or not one.known for one in result.calls), f"{name}, {dialect}:\n{text}"
