@@ -1,4 +1,4 @@
-"""The files and folders that the developers' pages name are there: in the checkout, in the package, or in a room."""
+"""What the developers' pages name is there: files and folders in the checkout, the package or a room, names in code."""
 
 from __future__ import annotations
 
@@ -44,3 +44,12 @@ def _missing(page: Path) -> list[str]:
 @each("page", PAGES, ids=lambda page: page.name)
 def test_every_path_that_is_named_is_there(page: Path) -> None:
     assert _missing(page) == []
+
+
+@each("page", PAGES, ids=lambda page: page.name)
+def test_every_name_of_code_is_there(page: Path) -> None:
+    code = [path for folder in ("console_app", "tests", "benchmarks") for path in (ROOT / folder).rglob("*.py")]
+    known = set(re.findall(r"\w+", "\n".join(path.read_text() for path in (*code, ROOT / "pyproject.toml"))))
+    named = {token.content for token in tokens(page) if token.type == "code_inline"}
+    names = {name for name in named if re.fullmatch(r"\w+(\.\w+)*", name)}
+    assert {name for name in names if not known.issuperset(name.split("."))} == set()

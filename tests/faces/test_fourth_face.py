@@ -8,6 +8,7 @@ from pathlib import Path
 from console_app.console import ApprovalDecision, Console, UiPort
 from console_app.console.intents import INTENTS, Cannot, Commands, Slash
 from console_app.domain.approvals import ApprovalMode
+from console_app.domain.displayed import digest
 from console_app.domain.events import ApprovalRequested, Decision, Event, Level
 from console_app.domain.transcript import Transcript
 from console_app.engine import ApprovalGate
@@ -57,8 +58,10 @@ async def test_a_plain_prompt_sends_decides_edits_and_does_what_every_face_does(
         await face.asked.acquire()
     first, second, third = console.pending.all()
     for pending, decision in ((first, Decision.ALLOW), (second, Decision.DENY)):
+        face.lines += [*pending.reasons(), *(line.text for line in pending.lines())]
         shown = {pending.call.id: pending.fingerprint or ""}
-        assert console.permissions.decide(ApprovalDecision((pending.call.id,), decision, shown=shown))
+        seen = {pending.call.id: digest(pending.lines())}
+        assert console.permissions.decide(ApprovalDecision((pending.call.id,), decision, shown=shown, displayed=seen))
     console.permissions.run_edited(third.call.id, {"text": "d"}, third.fingerprint)
     await console.conversation.ended()
     ended = list(face.transcript.calls.values())
