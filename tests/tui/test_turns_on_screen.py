@@ -422,8 +422,9 @@ async def test_a_toast_covers_no_line_that_is_written_in(tmp_path: Path, written
     ids=["new", "clear", "compact", "undo", "again"],
 )
 async def test_what_is_asked_while_a_finished_turn_still_closes_comes_behind_that(
-    tmp_path: Path, keys: Sequence[str], done: str
+    tmp_path: Path, keys: Sequence[str], done: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("console_app.engine.activity.CLOSING", PATIENCE)  # else it is over in half a second
     gate, tools = asyncio.Event(), Tools({("lab", "do"): echo})
     model = WrittenModel(calls(("lab_do", '{"text": "a"}')), held("Said", gate))
     async with app(tmp_path, model, tools).run_test(size=(100, 30), notifications=True) as pilot:
