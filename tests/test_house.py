@@ -116,8 +116,8 @@ def test_no_class_is_cut_by_inheritance(nodes: dict[Path, list[ast.AST]]) -> Non
 
 MOST_NAMES = 25  # of a door
 MOST_OF_CONSOLE = 30
-MOST_CROSSING = 321
-MOST_CROSSING_IN_TUI = 392  # where a room of tui/ counts as a room of its own
+MOST_CROSSING = 322
+MOST_CROSSING_IN_TUI = 393  # where a room of tui/ counts as a room of its own
 
 
 def _names_of_doors(nodes: dict[Path, list[ast.AST]]) -> dict[str, list[str]]:

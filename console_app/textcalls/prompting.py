@@ -72,7 +72,7 @@ _CLOSER = lazily(r"<(?=/?(?:tool_response|result)\b)", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Prompting:
-    """What a model is told in one dialect."""
+    """Words what a model reads in place of native tools, in one dialect: its tools, and the results of its calls."""
 
     dialect: str
 
@@ -100,10 +100,10 @@ class Prompting:
         results within a result are broken with an entity, and labels are indented: none can pretend to be another."""
         numbered = list(enumerate(results, 1))
         if self.dialect in _LABELLED:
-            said = [
-                (f"{n}, {tool}, {status}", _LABEL.sub("  ", text)) for n, (tool, status, text) in enumerate(results, 1)
-            ]
-            return "\n".join(f"Observation: [{head}] {text}" for head, text in said)
+            return "\n".join(
+                f"Observation: [{number}, {tool}, {status}] {_LABEL.sub('  ', text)}"
+                for number, (tool, status, text) in numbered
+            )
         tag = "result" if self.dialect in ("qwen3_coder_xml", "roo_xml") else "tool_response"
         body = "\n".join(
             f'<{tag} id="{number}" tool="{html.escape(tool)}" status="{html.escape(status)}">\n'

@@ -1,4 +1,4 @@
-"""What the developers' pages name is there: files and folders in the checkout, the package or a room, names in code."""
+"""Tests find each file, folder and name of code that the developers' pages name."""
 
 from __future__ import annotations
 

@@ -27,6 +27,7 @@ from textual.widgets import Input, Static
 
 from console_app.console import Pending, Services, files
 from console_app.domain import displayed, one_line, safe_text
+from console_app.domain.tools import RiskWord
 from console_app.records import dataclass
 from console_app.tui.asking.folding_board import SHARE, FoldingBoard
 from console_app.tui.asking.key_lines import REPLAYED, KeyLines, key_lines
@@ -189,7 +190,7 @@ class ArgumentsView(ScrollView, can_focus=False):
         return Strip(segments).adjust_cell_length(width, base)
 
 
-RISK_COLOURS: Mapping[str, str] = {
+RISK_COLOURS: Mapping[RiskWord, str] = {
     "reads": "$success",
     "edits": "$accent",
     "creates": "$accent",
