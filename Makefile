@@ -19,8 +19,8 @@ run: $(VENV)/.run ## the console on the offline model: no key, no network
 test: $(VENV)/.dev ## all tests, the same each time; ROOM=engine for those of one room
 	$(BIN)/python -m pytest -n auto --dist worksteal $(if $(ROOM),tests/$(ROOM)) $(ARGS)
 
-explore: $(VENV)/.dev ## the property tests on new examples; one that fails becomes an @example of its test
-	HYPOTHESIS_PROFILE=exploring $(BIN)/python -m pytest -n auto --dist worksteal -m hypothesis $(ARGS)
+explore: $(VENV)/.dev ## all tests on new examples and whole families; what fails becomes a case of `make test`
+	HYPOTHESIS_PROFILE=exploring $(BIN)/python -m pytest -n auto --dist worksteal $(if $(ROOM),tests/$(ROOM)) $(ARGS)
 
 check: format lint types contracts test ## format, lint, types, import contracts, tests
 
