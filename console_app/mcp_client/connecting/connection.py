@@ -310,7 +310,11 @@ class Connection:
         """List again what the server says has changed, until the connection ends."""
         ended = asyncio.ensure_future(session.ended.wait())
 
-        listing = asyncio.create_task(self.catalogue.begin(session))
+        async def begin() -> None:
+            await self.catalogue.begin(session)
+            await session.build_calls()
+
+        beginning = asyncio.create_task(begin())
         try:
             while not session.ended.is_set():
                 news = asyncio.ensure_future(session.changes.news.wait())
@@ -322,8 +326,8 @@ class Connection:
                     await self._refresh(session)
         finally:
             ended.cancel()
-            listing.cancel()
-            await asyncio.gather(listing, return_exceptions=True)
+            beginning.cancel()
+            await asyncio.gather(beginning, return_exceptions=True)
 
     async def _refresh(self, session: ServerSession) -> None:
         kinds, updated = await session.changes.gathered()

@@ -18,6 +18,7 @@ from mcp.client.context import ClientRequestContext
 from mcp.client.extension import ClaimContext, ClientExtension, ResultClaim
 from mcp.client.session import ClientSession
 from mcp.shared.exceptions import UrlElicitationRequiredError
+from mcp_types import methods
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 from pydantic import ConfigDict, Field, FileUrl, TypeAdapter, ValidationError
 
@@ -441,6 +442,19 @@ class ServerSession:
         kinds = {"tools/list": "tool", **reading.LISTS}
         listed = self._wire.left_out.items()
         return tuple(replace(one, kind=kinds[method]) for method, found in listed for one in found if one.field)
+
+    async def build_calls(self) -> None:
+        """Build the SDK's models of a call and its result, between others' work: the first call would wait for them."""
+        for model in (
+            types.CallToolRequestParams,
+            types.CallToolRequest,
+            types.CallToolResult,
+            types.InputRequiredResult,
+        ):
+            model.model_rebuild()
+            await asyncio.sleep(0)
+        with suppress(KeyError, ValueError):  # the SDK has a model of its own for each version that it checks
+            methods.validate_server_result("tools/call", self.protocol_version, {"content": []})
 
     # Calls and what else is asked of a server. All of these raise ConnectionLost and CallRefused.
 
