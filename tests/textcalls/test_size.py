@@ -12,25 +12,26 @@ from console_app.textcalls.openings.scan_state import MOST_CALLS
 from console_app.textcalls.scanner import LONGEST_ANSWER, Scanner
 from console_app.textcalls.source import Source
 from tests.each import each
+from tests.examples import spread
 from tests.textcalls.answers import TOOLS
 from tests.work import work
 
-MEGABYTE = 1_000_000
+LONG = 250_000
 
 
-def repeated(piece: str, length: int = MEGABYTE) -> str:
+def repeated(piece: str, length: int) -> str:
     return (piece * (length // len(piece) + 1))[:length]
 
 
 @each("chunk", [None, 64])
-def test_a_megabyte_of_words_stays_words(chunk: int | None) -> None:
-    text = repeated("Some words of prose, with a < b and {x} and [a link](url).\n")
+def test_a_long_text_stays_words(chunk: int | None) -> None:
+    text = repeated("Some words of prose, with a < b and {x} and [a link](url).\n", LONG)
     assert parse(text, TOOLS, chunk).content == text.strip()
 
 
 @each("chunk", [None, 64])
-def test_one_argument_of_a_megabyte_comes_whole(chunk: int | None) -> None:
-    content = repeated("if a < b: </x> {}\n").rstrip()
+def test_one_long_argument_comes_whole(chunk: int | None) -> None:
+    content = repeated("if a < b: </x> {}\n", LONG).rstrip()
     text = (
         "<tool_call>\n<function=write_file>\n<parameter=path>\na\n</parameter>\n"
         f"<parameter=content>\n{content}\n</parameter>\n</function>\n</tool_call>"
@@ -38,9 +39,9 @@ def test_one_argument_of_a_megabyte_comes_whole(chunk: int | None) -> None:
     assert parse(text, TOOLS, chunk).calls[0].arguments == {"path": "a", "content": content}
 
 
-def test_a_json_string_of_a_megabyte_comes_whole() -> None:
-    text = f'<tool_call>{{"name": "read_file", "arguments": {{"path": "{repeated("abc ")}"}}}}</tool_call>'
-    assert parse(text, TOOLS).calls[0].arguments == {"path": repeated("abc ")}
+def test_a_long_json_string_comes_whole() -> None:
+    text = f'<tool_call>{{"name": "read_file", "arguments": {{"path": "{repeated("abc ", LONG)}"}}}}</tool_call>'
+    assert parse(text, TOOLS).calls[0].arguments == {"path": repeated("abc ", LONG)}
 
 
 @each(
@@ -83,11 +84,6 @@ OPENERS = [
 ]  # fmt: skip
 
 
-@each("opener", OPENERS, ids=repr)
-def test_openers_without_end_are_read_through(opener: str) -> None:
-    assert parse(repeated(opener, 60_000), TOOLS).calls == ()
-
-
 @each("opener", OPENERS[::3], ids=repr)
 def test_openers_without_end_are_read_through_in_small_pieces(opener: str) -> None:
     assert parse(repeated(opener, 12_000), TOOLS, chunk=3).calls == ()
@@ -116,14 +112,10 @@ def test_a_run_of_one_sign_is_gone_through_once(text: str) -> None:
 
 
 def test_a_flood_of_openers_is_given_up_and_told_of() -> None:
-    result = parse(repeated("\n~~~\n"), TOOLS)
+    result = parse(repeated("\n~~~\n", 250_000), TOOLS)
     assert result.calls == ()
     assert [problem.kind for problem in result.problems] == ["ignored"]
     assert "the rest of the answer is not read" in result.problems[0].message.lower()
-
-
-def problems(text: str, chunk: int | None = None) -> list[str]:
-    return [problem.message for problem in parse(text, TOOLS, chunk).problems]
 
 
 @each("chunk", [None, 100_000])
@@ -166,12 +158,15 @@ def test_an_answer_of_too_many_calls_runs_those_that_were_read_and_says_so() -> 
     assert result == parse(text, TOOLS)
 
 
-@each("form", ["<TOOLCALL>[{}]</TOOLCALL>", "```json\n[{}]\n```", "<tool_call>[{}]</tool_call>", "[TOOL_CALLS][{}]"])
+LISTS = ["<TOOLCALL>[{}]</TOOLCALL>", "```json\n[{}]\n```", "<tool_call>[{}]</tool_call>", "[TOOL_CALLS][{}]"]
+
+
+@each("form", spread(LISTS, 2))
 def test_too_many_calls_in_one_place_run_not_at_all_and_are_told_of(form: str) -> None:
     member = '{"name": "ping", "arguments": {}}'
-    text = form.format(", ".join([member] * (MOST_CALLS + 1)))
-    assert parse(text, TOOLS).calls == ()
-    assert any(str(MOST_CALLS) in message for message in problems(text))
+    result = parse(form.format(", ".join([member] * (MOST_CALLS + 1))), TOOLS)
+    assert result.calls == ()
+    assert any(str(MOST_CALLS) in problem.message for problem in result.problems)
 
 
 def seconds(text: str, chunk: int | None = None, *, times: int = 3) -> float:
@@ -233,7 +228,10 @@ WIDE: dict[str, tuple[str, str, str]] = {
 
 @each(("head", "piece", "end"), WIDE.values(), ids=WIDE.keys())
 def test_what_a_decision_looks_at_is_gone_through_once(head: str, piece: str, end: str) -> None:
-    narrow, wide = (seconds(repeated(head + piece * width + end, 20_000), 16) for width in (30, 480))
+    texts = [repeated(head + piece * width + end, 20_000) for width in (30, 480)]
+    narrow, wide = (seconds(text, 16, times=1) for text in texts)
+    if wide >= 4 * max(narrow, 0.004):  # something else may have slowed it down once
+        narrow, wide = (seconds(text, 16) for text in texts)
     assert wide < 4 * max(narrow, 0.004), f"{narrow:.3f} s, then {wide:.3f} s"
 
 
