@@ -87,15 +87,11 @@ BY_INTERPRETER = [
         ("1 + 1", "2"),  # it calls nothing
         ("# nothing", "(the tool returned no output)"),
         ("demo_do()\n2", "1 call without await did not run]\n2"),
-        ("await demo_do(1, 2, 3, 4)", "TypeError: demo_do() takes 3 arguments, and 4 were given"),
-        ("await demo_do('1', n='2')", "TypeError: demo_do() got two values for n"),
         ("x = (1\ny = 2", "  The program, line 2\n    y = 2\n"),
         ("1 / 0", "  The program, line 1, in <module>\n"),
         ("await nothing_like_it()", "name 'nothing_like_it' is not defined\nTools are the functions demo_do"),
         ("asyncio.gather()", "Did you forget to import 'asyncio'?"),
         ("await fanout_program(code='1')", "A program starts no other: define a function."),
-        ("await demo_do(do='fail')", "RuntimeError: no such order"),
-        ("await demo_do(do='error')", "the server is gone"),
         ("open('/etc/passwd').read()", "Call a tool for what is outside"),
         ("import os\nos.environ", "Call a tool for what is outside"),
         ("import socket", "There are no other modules than json, re, math"),
@@ -110,7 +106,6 @@ BY_INTERPRETER = [
         ("{(1, 2): 3}", "{(1, 2): 3}"),
         ("2**100_000", "the value of the last expression can't be written"),
         ("x = []\nfor k in range(5000):\n    x = [x]\nx", "the value of the last expression can't be written"),
-        ("await demo_do(n=2**100_000)", "TypeError: demo_do() takes what JSON can hold"),
         ("def f():\n    yield 1", "Build a list and return it in place of yield."),
         ("d = {1: 2}\ndel d[1]", "Use pop(), or make a new dict or list"),
         ("import asyncio\nasync with asyncio.Semaphore(2): pass", "Leave it out: asyncio.gather runs calls"),
@@ -272,15 +267,27 @@ SCRIPTS: dict[str, tuple[str, str]] = {
 }
 
 
-@each("script", spread(SCRIPTS, 7))
+@each("script", spread(SCRIPTS, 6))
 async def test_scripts_as_models_write_them_come_to_what_they_should(script: str) -> None:
     code, comes_to = SCRIPTS[script]
     assert comes_to in await result_of(code)
 
 
-async def test_an_error_of_a_call_can_be_caught() -> None:
-    code = "try:\n    await demo_do(do='fail')\nexcept RuntimeError as error:\n    print('caught', error)"
-    assert await result_of(code) == "caught no such order"
+FAILING = [
+    ("demo_do(do='fail')", "RuntimeError: no such order"),
+    ("demo_do(do='error')", "RuntimeError: Tool execution failed: Tool: the server is gone"),
+    ("demo_do(1, 2, 3, 4)", "TypeError: demo_do() takes 3 arguments, and 4 were given"),
+    ("demo_do('1', n='2')", "TypeError: demo_do() got two values for n"),
+    ("demo_do(n=2**100_000)", "TypeError: demo_do() takes what JSON can hold"),
+]
+
+
+async def test_an_error_of_a_call_can_be_caught_and_ends_the_program_else() -> None:
+    caught = "try:\n    await {}\nexcept Exception as error:\n    print(f'{{type(error).__name__}}: {{error}}')"
+    lines = (await result_of("\n".join(caught.format(call) for call, _ in FAILING))).splitlines()
+    for (call, says), line in zip(FAILING, lines, strict=True):
+        assert line.startswith(says), call
+    assert "RuntimeError: no such order" in await result_of("await demo_do(do='fail')")
 
 
 def deciding(decide: Callable[[Turn, ev.Event], None]) -> Reaction:

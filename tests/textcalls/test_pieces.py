@@ -73,13 +73,13 @@ def mixtures(draw: st.DrawFn) -> str:
     return "".join((*parts[draw(st.integers(0, 1)) :], draw(st.sampled_from(GLUE))))
 
 
-@examples(800)
+@examples(500)
 @given(text=mixtures(), size=st.integers(1, 40), level=st.sampled_from(LEVELS))
 def test_a_mixture_of_calls_reads_the_same_in_any_pieces(text: str, size: int, level: ReadingLevel) -> None:
     check(text, size, level)
 
 
-@examples(800)
+@examples(500)
 @given(
     case=st.sampled_from(CORPUS),
     at=st.floats(0, 1),
@@ -132,7 +132,7 @@ def differing(seed: int, answers: int) -> list[tuple[str, int, str, str | None]]
 
 
 def test_a_marred_answer_of_any_family_reads_the_same_in_any_pieces() -> None:
-    assert differing(1, 3 * len(WRITTEN)) == []
+    assert differing(1, (3 if EXPLORING else 2) * len(WRITTEN)) == []
 
 
 def test_a_call_with_a_wide_gap_at_any_place_reads_the_same_in_any_pieces() -> None:
@@ -140,7 +140,7 @@ def test_a_call_with_a_wide_gap_at_any_place_reads_the_same_in_any_pieces() -> N
     differ: list[tuple[str, int]] = []
     for number, (family, text) in enumerate(WRITTEN.items()):
         places = sorted({found.end() for found in re.finditer(r"\w+|\W", text[:120])})
-        some = slice(None) if EXPLORING else slice(number % 5, None, 5)  # each family has its turn at other places
+        some = slice(None) if EXPLORING else slice(number % 8, None, 8)  # each family has its turn at other places
         for turn, at in list(enumerate(places, number))[some]:
             wide = text[:at] + "\nx"[turn % 2] * 600 + text[at:]
             if parse(wide, TOOLS, 50) != parse(wide, TOOLS):
