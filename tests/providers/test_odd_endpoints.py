@@ -67,7 +67,7 @@ def _allow(turn: Turn, event: ev.Event) -> None:
         turn.resolve(event.call_id, Decision.ALLOW)
 
 
-CASES = [(api, odd, 2 if EXPLORING or number % 4 == 0 else 1) for number, (api, odd) in enumerate(ODD)]
+CASES = [(api, odd, 2 if EXPLORING or number % 8 == 0 else 1) for number, (api, odd) in enumerate(ODD)]
 
 
 @each(("api", "odd", "turns"), CASES, ids=[f"{api}: {odd.what}" for api, odd in ODD])
