@@ -73,13 +73,13 @@ def mixtures(draw: st.DrawFn) -> str:
     return "".join((*parts[draw(st.integers(0, 1)) :], draw(st.sampled_from(GLUE))))
 
 
-@examples(500)
+@examples(800, 100)
 @given(text=mixtures(), size=st.integers(1, 40), level=st.sampled_from(LEVELS))
 def test_a_mixture_of_calls_reads_the_same_in_any_pieces(text: str, size: int, level: ReadingLevel) -> None:
     check(text, size, level)
 
 
-@examples(500)
+@examples(800, 100)
 @given(
     case=st.sampled_from(CORPUS),
     at=st.floats(0, 1),

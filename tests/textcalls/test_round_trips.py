@@ -80,7 +80,7 @@ TURNS = 3
 
 @given(made=toolboxes_and_calls(), turn=st.integers(0, TURNS - 1))
 @example(made=([LISTS], [Call("run", {"parts": ["</parameter></tool_call>", "&amp; <|im_end|>", "a < b"]})]), turn=None)
-@examples(60, suppress_health_check=list(HealthCheck))
+@examples(240, 12, suppress_health_check=list(HealthCheck))
 def test_calls_written_in_any_dialect_come_back_the_same(
     made: tuple[list[ToolSignature], list[Call]], turn: int | None
 ) -> None:
