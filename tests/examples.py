@@ -17,9 +17,9 @@ FEW = 30
 EXPLORING = os.environ.get("HYPOTHESIS_PROFILE") == "exploring"
 
 
-def examples(number: int, **more: Any) -> settings:
-    """So many examples where new ones are looked at, and a fifth of them where they are the same in every run."""
-    return settings(max_examples=number if EXPLORING else number // 5, **more)
+def examples(number: int, few: int | None = None, **more: Any) -> settings:
+    """So many examples where new ones are looked at, and `few`, or a fifth, where they are the same in every run."""
+    return settings(max_examples=number if EXPLORING else few or number // 5, **more)
 
 
 def spread(cases: Iterable[T], few: int) -> list[T]:

@@ -18,7 +18,16 @@ FILES = sorted(CODE.rglob("*.py"))
 @pytest.fixture(scope="module")
 def nodes() -> dict[Path, list[ast.AST]]:
     """Every file of the code, parsed; its module comes first."""
-    return {path: list(ast.walk(ast.parse(path.read_text()))) for path in FILES}
+    return {path: _walked(ast.parse(path.read_text())) for path in FILES}
+
+
+def _walked(module: ast.AST) -> list[ast.AST]:
+    """Return what `ast.walk` gives, in half of its time."""
+    found = [module]
+    for node in found:
+        for value in vars(node).values():
+            found += [one for one in (value if isinstance(value, list) else [value]) if isinstance(one, ast.AST)]
+    return found
 
 
 def test_work_is_handed_over_before_it_is_made(nodes: dict[Path, list[ast.AST]]) -> None:
@@ -222,12 +231,16 @@ ONE_THREAD = {
 }
 
 
+IMPORTS_LATE = re.compile(r"^[ \t]+(?:import|from) ", re.MULTILINE)
+
+
 def test_a_package_is_imported_before_its_parts(nodes: dict[Path, list[ast.AST]]) -> None:
     """A thread that imports the package waits for its parts: another that has a part and waits for the package is a
     deadlock, which Python ends by failing one of the two."""
     at_once: list[str] = []
     for path, within in nodes.items():
-        for function in (node for node in within if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)):
+        late = IMPORTS_LATE.search(path.read_text()) is not None
+        for function in (node for node in within if late and isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)):
             known = {*sys.stdlib_module_names, "console_app", *ONE_THREAD}
             for node in ast.walk(function):
                 names = [one.name for one in node.names] if isinstance(node, ast.Import) else []

@@ -391,12 +391,12 @@ def test_a_fault_is_named_and_forgiven_only_until_somebody_trusts_the_file(
 
 
 def test_of_many_faults_the_rules_that_deny_are_named_and_the_rest_is_counted(load: Load) -> None:
-    many = "".join(f"unknown{number} = {number}\n" for number in range(30_000))
+    many = "".join(f"unknown{number} = {number}\n" for number in range(3_000))
     rules = "[rules]\nallow = [1, 2, 3, 4, 5, 6, 7, 8, 9]\nask = 3\ndeny = [1, 'a.b']\n"
     loaded = load(project=many + rules, forgiving=True)
     (line,) = loaded.wrong
     assert line.index("rules.deny.0") < line.index("rules.allow.0")
-    assert "; and 30003 more" in line
+    assert "; and 3003 more" in line
     assert [rule.pattern for rule in loaded.rules] == ["a.b"]
 
 

@@ -8,6 +8,7 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from tests.acp_agent.editor import stdio
 from tests.acp_agent.model import Model as Endpoint
 from tests.console.peers import Screen
 from tests.each import each
+from tests.examples import EXPLORING
 from tests.line_console.test_typed_ahead import Shown
 from tests.line_console.test_typed_ahead import opened as opened_lines
 from tests.patience import PATIENCE
@@ -234,11 +236,13 @@ async def on_screen(folder: Path, model: WrittenModel, gate: ApprovalGate, kept:
 Opened = Callable[[Path, WrittenModel, ApprovalGate, Kept], AbstractAsyncContextManager[Face]]
 
 
-@each("last", list(NEXT))
 @each(
-    ("face", "waiting"),
-    [*((alone, waiting) for waiting in WAITING), (as_lines, WAITING[-1]), (on_screen, WAITING[-1])],
-    ids=lambda one: one.__name__ if callable(one) else str(len(one)),
+    ("face", "waiting", "last"),
+    [
+        *product([alone], WAITING, NEXT),
+        *product([as_lines, on_screen], WAITING[-1:], NEXT if EXPLORING else ["yolo"]),  # which the way of all ends in
+    ],
+    ids=lambda one: one.__name__ if callable(one) else str(one),
 )
 async def test_a_mode_decides_nothing_that_waits_and_all_that_comes(
     tmp_path: Path, face: Opened, waiting: list[str], last: str
@@ -251,7 +255,8 @@ async def test_a_mode_decides_nothing_that_waits_and_all_that_comes(
         if waiting:
             await one.send("go")
             await one.until(lambda: one.fates(KINDS) == still)
-        for mode in tour(last, whole=face is alone or last == "ask"):
+        ways = tour(last, whole=face is alone or last == "ask")
+        for mode in ways if face is alone or EXPLORING else NEXT:
             await one.use(mode)
             assert gate.mode.value == mode
             assert one.fates(KINDS) == still, f"{mode} decided"

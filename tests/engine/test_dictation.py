@@ -10,12 +10,13 @@ from console_app.domain.messages import Attachment, UserMessage
 from console_app.domain.tools import ToolAnnotations, ToolSpec
 from console_app.engine.execution.builtin_specs import agent_spec, enable_spec
 from console_app.engine.program_calls import program_alone
-from tests.each import each, pairs
+from tests.each import each
 from tests.engine.dictations import COMMANDS, HELD, WRAPPED
 from tests.engine.dictations import RUN as TELLS_TO_RUN
 from tests.engine.dictations import SEND as TELLS_TO_SEND
 from tests.engine.given import judged, results, why
 from tests.engine.ordinary_answers import CALLS, PAGES, TOOLS, TYPED, tool
+from tests.examples import turns
 
 RUN = tool("spy", "run_it", "Runs a command.", "command", timeout="integer", reason="string")
 FETCH = tool("web", "fetch", "Gets a page.", "url")
@@ -62,10 +63,10 @@ def test_a_call_that_is_dictated_by_its_tools_name_asks(
 
 
 def test_a_command_that_plain_words_tell_to_run_asks_however_a_page_holds_them() -> None:
-    """Each sentence with each command in each way that a page may hold it; they meet each way of running it."""
+    """Each sentence in each way that a page may hold it, and in `make explore` with each command."""
     missed = [
         (said, held, wrapped(command))
-        for (said, held), command, wrapped in pairs(product(TELLS_TO_RUN, HELD), COMMANDS, WRAPPED)
+        for (said, held), command, wrapped in turns(product(TELLS_TO_RUN, HELD), COMMANDS, WRAPPED)
         if not why(results(*HELD[held](TELLS_TO_RUN[said].format(command))), RUN, {"command": wrapped(command)})
     ]
     few = [one for one in missed if not (one[0] == "a fence" and one[1].startswith("two results"))]
@@ -164,12 +165,11 @@ def test_a_call_that_a_short_value_of_a_schema_dictates_asks(said: str, key: str
     assert "the description of docs.look" in found
 
 
-@each("page", PAGES)
-@each("origin", ["native", "text"])
-def test_an_ordinary_call_asks_nothing_whatever_a_page_says_of_tools(origin: Any, page: str) -> None:
+@each(("page", "origin"), turns(PAGES, ["native", "text"]))
+def test_an_ordinary_call_asks_nothing_whatever_a_page_says_of_tools(page: str, origin: Any) -> None:
     by_name = {spec.name: spec for spec in TOOLS}
-    asks = {name: why(results(page), by_name[name], said, origin=origin, tools=TOOLS) for name, said in CALLS}
-    assert set(asks.values()) == {""}
+    asks = [one for one in CALLS if why(results(page), by_name[one[0]], one[1], origin=origin, tools=TOOLS)]
+    assert asks == []
 
 
 def test_letters_in_the_middle_of_words_dictate_nothing() -> None:

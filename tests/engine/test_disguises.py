@@ -13,10 +13,11 @@ from urllib.parse import quote, quote_plus
 
 from console_app.domain.messages import UserMessage
 from console_app.textcalls.provenance.given import MOST
-from tests.each import each, pairs
+from tests.each import each
 from tests.engine.dictations import COMMANDS
 from tests.engine.given import results, why
 from tests.engine.ordinary_answers import tool
+from tests.examples import turns
 
 RUN = tool("shell", "execute", "Runs a command.", "command")
 PYTHON = tool("python", "interpret", "Runs code.", "code")
@@ -107,10 +108,10 @@ WRAPPED: dict[str, Callable[[str], str]] = {
 
 @each(
     ("held", "said", "wrapped", "origin"),
-    pairs(product(WRITINGS, COMMANDS), SAID, WRAPPED, ["native", "text"]),
+    turns(product(WRITINGS, COMMANDS), SAID, WRAPPED, ["native", "text"]),
 )
 def test_a_command_in_another_writing_asks(held: tuple[str, str], said: str, wrapped: str, origin: Any) -> None:
-    """Each writing of each command in each sentence; they meet each way of running it, native and as text."""
+    """Each writing of each command, and in `make explore` in each sentence, with each way of running it."""
     (writing, command), sentence = held, SAID[said]
     written, runs = WRITINGS[writing](command), WRAPPED[wrapped](command)
     text = sentence.format(written if "{" not in sentence[:2] else json.dumps(written)[1:-1])

@@ -216,7 +216,7 @@ class Play:
         assert all(view.outcome is not None for view in transcript.calls.values())
 
 
-@examples(300)
+@examples(300, 25)
 @given(st.data())
 def test_the_engine_knows_what_its_events_say(data: st.DataObject) -> None:
     async def scene() -> None:
@@ -229,7 +229,7 @@ def test_the_engine_knows_what_its_events_say(data: st.DataObject) -> None:
     run(scene)
 
 
-@examples(300)
+@examples(300, 25)
 @given(st.data())
 def test_a_session_that_died_anywhere_goes_on(data: st.DataObject) -> None:
     async def scene() -> None:

@@ -16,6 +16,7 @@ from console_app.programs import Runner
 from tests.each import each
 from tests.engine.peers import DONE, Model, Reaction, Tools, calls, ending, play, spec, tool_texts
 from tests.engine.strict_history import check_events, check_history
+from tests.examples import EXPLORING, spread
 
 PROGRAM = "fanout_program"
 GATHER = "import asyncio\nawait asyncio.gather(*[demo_do(n=str(k)) for k in range({})])"
@@ -67,41 +68,44 @@ print(len(found), "calls")
     assert there.most_running == 8
 
 
+# What the interpreter alone says; what is said here to each of these has a case below.
+BY_INTERPRETER = [
+    ("1 +", "SyntaxError"),
+    ("for x in", "SyntaxError: Expected an expression"),
+    ("def f(): return f()\nf()", "RecursionError"),
+    ("open('/etc/passwd').read()", "PermissionError"),
+    ("x = [1]\nwhile True:\n    x = x + x", "MemoryError"),
+    ("for k in range(300):\n    await demo_do(n=str(k))", "RuntimeError: a program makes at most 256 calls"),
+    ("await demo_do(n={(1, 2): 3})", "TypeError: demo_do() takes what JSON can hold"),
+]
+
+
 @each(
     ("code", "says"),
     [
-        ("1 +", "SyntaxError"),
-        ("for x in", "SyntaxError: Expected an expression"),
+        *(BY_INTERPRETER if EXPLORING else BY_INTERPRETER[:1]),
         ("1 + 1", "2"),  # it calls nothing
         ("# nothing", "(the tool returned no output)"),
         ("demo_do()\n2", "1 call without await did not run]\n2"),
-        ("await demo_do(1, 2, 3, 4)", "TypeError: demo_do() takes 3 arguments, and 4 were given"),
-        ("await demo_do('1', n='2')", "TypeError: demo_do() got two values for n"),
         ("x = (1\ny = 2", "  The program, line 2\n    y = 2\n"),
         ("1 / 0", "  The program, line 1, in <module>\n"),
         ("await nothing_like_it()", "name 'nothing_like_it' is not defined\nTools are the functions demo_do"),
         ("asyncio.gather()", "Did you forget to import 'asyncio'?"),
         ("await fanout_program(code='1')", "A program starts no other: define a function."),
-        ("def f(): return f()\nf()", "RecursionError"),
-        ("await demo_do(do='fail')", "RuntimeError: no such order"),
-        ("await demo_do(do='error')", "the server is gone"),
-        ("open('/etc/passwd').read()", "PermissionError"),
         ("open('/etc/passwd').read()", "Call a tool for what is outside"),
         ("import os\nos.environ", "Call a tool for what is outside"),
         ("import socket", "There are no other modules than json, re, math"),
-        ("__import__('os')", "NameError"),
-        ("().__class__.__bases__", "AttributeError"),
-        ("x = [1]\nwhile True:\n    x = x + x", "MemoryError"),
+        (
+            "try:\n    __import__('os')\n    print('root:')\nexcept NameError:\n    pass\n().__class__.__bases__",
+            "Attribute",
+        ),
         ("'a' * 10**9", "Keep less: sum up each result as it comes."),
         ("print('x' * 10**6)", "[Fanout: 980,001 characters more were printed]"),
-        ("for k in range(300):\n    await demo_do(n=str(k))", "RuntimeError: a program makes at most 256 calls"),
         (GATHER.format(10_000), "a program makes at most 256 calls\nMake fewer calls, or several programs."),
         ("print('before')\n1 / 0", "It had printed:\nbefore"),
         ("{(1, 2): 3}", "{(1, 2): 3}"),
         ("2**100_000", "the value of the last expression can't be written"),
         ("x = []\nfor k in range(5000):\n    x = [x]\nx", "the value of the last expression can't be written"),
-        ("await demo_do(n=2**100_000)", "TypeError: demo_do() takes what JSON can hold"),
-        ("await demo_do(n={(1, 2): 3})", "TypeError: demo_do() takes what JSON can hold"),
         ("def f():\n    yield 1", "Build a list and return it in place of yield."),
         ("d = {1: 2}\ndel d[1]", "Use pop(), or make a new dict or list"),
         ("import asyncio\nasync with asyncio.Semaphore(2): pass", "Leave it out: asyncio.gather runs calls"),
@@ -149,26 +153,28 @@ HOSTILE: dict[str, Any] = {
 }
 
 
-@each(
-    ("code", "says"),
-    [
-        ("await bare()", "result of"),
-        ("await nonsense(n='1')", "result of 1"),
-        ("await names(**{'class': '1', 'a b': '2', '': '3', 'self': '4', '*': '5'})", "result of"),
-        ("await _print(n='1')", "result of 1"),
-        ("print('hello')", "hello"),
-        ("import json\nawait _json()\njson.dumps([1])", "[1]"),
-        ("await _None()", "result of"),
-        ("[await a_b(), await a_b_()]", "result of"),
-        ("await _1x()", "result of"),
-    ],
-)
-async def test_tools_with_hostile_schemas_and_names_that_python_has_can_be_called(code: str, says: str) -> None:
+CALLED = [
+    ("await bare()", "result of"),
+    ("await nonsense(n='1')", "result of 1"),
+    ("await names(**{'class': '1', 'a b': '2', '': '3', 'self': '4', '*': '5'})", "result of"),
+    ("await _print(n='1')", "result of 1"),
+    ("'hello'", "hello"),
+    ("await _json()", "result of"),
+    ("json.dumps([1])", "[1]"),
+    ("await _None()", "result of"),
+    ("[await a_b(), await a_b_()]", "result of"),
+    ("await _1x()", "result of"),
+]
+
+
+async def test_tools_with_hostile_schemas_and_names_that_python_has_can_be_called() -> None:
+    code = "\n".join(["import json", *(f"print({code})" for code, _ in CALLED)])
     there = Tools([replace_name(spec(tool, input_schema=schema), tool) for tool, schema in HOSTILE.items()])
     engine = engine_for(code, there)
     engine.settings = replace(engine.settings, programs="only")
     await play(engine)
-    assert says in tool_texts(engine)[0]
+    for (called, says), line in zip(CALLED, tool_texts(engine)[0].splitlines(), strict=True):
+        assert says in line, called
     assert "names(class" not in "".join(one.description for one in engine.provider.requests[0].tools)  # type: ignore[attr-defined]
 
 
@@ -261,15 +267,27 @@ SCRIPTS: dict[str, tuple[str, str]] = {
 }
 
 
-@each("script", list(SCRIPTS))
+@each("script", spread(SCRIPTS, 6))
 async def test_scripts_as_models_write_them_come_to_what_they_should(script: str) -> None:
     code, comes_to = SCRIPTS[script]
     assert comes_to in await result_of(code)
 
 
-async def test_an_error_of_a_call_can_be_caught() -> None:
-    code = "try:\n    await demo_do(do='fail')\nexcept RuntimeError as error:\n    print('caught', error)"
-    assert await result_of(code) == "caught no such order"
+FAILING = [
+    ("demo_do(do='fail')", "RuntimeError: no such order"),
+    ("demo_do(do='error')", "RuntimeError: Tool execution failed: Tool: the server is gone"),
+    ("demo_do(1, 2, 3, 4)", "TypeError: demo_do() takes 3 arguments, and 4 were given"),
+    ("demo_do('1', n='2')", "TypeError: demo_do() got two values for n"),
+    ("demo_do(n=2**100_000)", "TypeError: demo_do() takes what JSON can hold"),
+]
+
+
+async def test_an_error_of_a_call_can_be_caught_and_ends_the_program_else() -> None:
+    caught = "try:\n    await {}\nexcept Exception as error:\n    print(f'{{type(error).__name__}}: {{error}}')"
+    lines = (await result_of("\n".join(caught.format(call) for call, _ in FAILING))).splitlines()
+    for (call, says), line in zip(FAILING, lines, strict=True):
+        assert line.startswith(says), call
+    assert "RuntimeError: no such order" in await result_of("await demo_do(do='fail')")
 
 
 def deciding(decide: Callable[[Turn, ev.Event], None]) -> Reaction:

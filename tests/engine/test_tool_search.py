@@ -187,7 +187,7 @@ def test_the_tool_needed_is_among_the_eight_in_95_of_100_tasks() -> None:
     assert {wanted for _, wanted in tasks} == {one.label for one in specs}
 
     async def scene() -> None:
-        engine = await played(Model(*(find(words) for words, _ in tasks)), specs, "search", max_steps=200)
+        engine = await played(Model(find(*(words for words, _ in tasks))), specs, "search")
         missed = [
             (words, wanted)
             for (words, wanted), text in zip(tasks, tool_texts(engine), strict=True)

@@ -1,7 +1,7 @@
 """Endpoints that stray from their format, as tests need them: how each answers with two calls, and to their results.
 
 Every behaviour is one that a vendor, a router or a local server shows or may show. The tables are one a wire format, in
-the modules beside this one; `test_odd_endpoints` plays two turns on each.
+the modules beside this one; `test_odd_endpoints` plays turns on each.
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable
 from typing import Any
 
@@ -63,6 +64,12 @@ class Waits:
         return RateLimiter(lambda: self.now, self.sleep)
 
 
+@functools.cache
+def _kind(api: Api) -> type[WireProvider]:
+    """The class of a provider, which tests make with waits of their own."""
+    return type(open_provider(ProviderConfig(name="test", api=api, model="test-model", base_url="http://localhost")))
+
+
 def provider_at(
     server: WireServer,
     api: Api,
@@ -76,9 +83,8 @@ def provider_at(
     fields: dict[str, Any] = {"name": "test", "model": "test-model", "base_url": server.base_url(api), "api_key": KEY}
     sampling = Sampling(**{name: config.pop(name) for name in list(config) if name in Sampling.model_fields})
     settings = ProviderConfig(api=api, sampling=sampling, **fields | config)
-    provider = open_provider(settings)
     policy = RetryPolicy(settings.max_tries, waits.sleep, lambda: 0.0)
-    return type(provider)(settings, retry=policy, known=known, limiter=limiter or waits.limiter())
+    return _kind(api)(settings, retry=policy, known=known, limiter=limiter or waits.limiter())
 
 
 async def read(provider: WireProvider, request: ModelRequest = ASK) -> tuple[list[Chunk], ProviderError | None]:

@@ -81,7 +81,7 @@ async def test_every_single_split_point(api: Api, body: bytes) -> None:
     assert_well_formed(whole)
     assert len(calls_of(whole)) == 2
     assert await chunks_of(api, [body[n : n + 1] for n in range(len(body))]) == whole
-    for at in range(1, len(body)):
+    for at in range(1, len(body), 1 if EXPLORING or body is QUIRKY else 4):
         assert await chunks_of(api, [body[:at], body[at:]]) == whole, body[at - 20 : at + 20]
 
 
@@ -89,7 +89,7 @@ async def test_every_single_split_point(api: Api, body: bytes) -> None:
 async def test_many_random_splits(api: Api) -> None:
     body, chance = GOLDEN.body(api), random.Random(20_26)
     whole = await chunks_of(api, [body])
-    for _ in range(3_000 if EXPLORING else 300):
+    for _ in range(3_000 if EXPLORING else 60):
         cuts = sorted(chance.sample(range(1, len(body)), chance.choice([1, 2, 3, 5, 8, 30, 200])))
         pieces = [body[start:end] for start, end in zip([0, *cuts], [*cuts, len(body)], strict=True)]
         assert await chunks_of(api, pieces) == whole, cuts

@@ -87,7 +87,7 @@ def check_calls(chunks: list[Chunk], sent: Sequence[Written], whole: Sequence[bo
             assert chunk.problem
 
 
-@examples(400)
+@examples(400, 40)
 @given(vendor=st.sampled_from(VENDORS), how=st.sampled_from(list(ENDS)), data=st.data())
 def test_only_a_call_whose_end_was_sent_runs_and_with_its_own_arguments(
     vendor: Vendor, how: str, data: st.DataObject
@@ -163,7 +163,7 @@ def answer_of(vendor: Vendor, calls: Sequence[Written], text: str) -> AssistantM
     return message_of(chunks, config_of(vendor).identity)
 
 
-@examples(250)
+@examples(250, 30)
 @given(data=st.data(), text=st.sampled_from(["", "Well."]))
 def test_what_an_endpoint_gave_goes_back_as_it_came_and_to_others_legal(data: st.DataObject, text: str) -> None:
     first, second = data.draw(st.sampled_from(VENDORS), "first"), data.draw(st.sampled_from(VENDORS), "second")

@@ -18,6 +18,7 @@ from console_app.domain.settings import Effort, Sampling
 from console_app.domain.tools import ToolCall, ToolSpec
 from console_app.providers.faults.concessions import BETWEEN, MOST_TOOLS, NO_SIGNATURE, OutputLimit, output_limit
 from console_app.providers.wire_provider import UNREADABLE_CALL
+from tests.examples import EXPLORING
 from tests.providers.reading import (
     ASK,
     TOOLS,
@@ -278,8 +279,10 @@ TOO_LARGE = [
 ]  # fmt: skip
 
 
-@every_api
-@pytest.mark.parametrize(("message", "most"), TOO_LARGE)
+@pytest.mark.parametrize(
+    ("api", "message", "most"),
+    [(api, *one) for n, one in enumerate(TOO_LARGE) for api in (APIS if EXPLORING else [APIS[n % len(APIS)]])],
+)
 async def test_a_limit_that_is_too_large_is_lowered_to_what_the_message_says(
     server: WireServer, api: Api, message: str, most: int
 ) -> None:

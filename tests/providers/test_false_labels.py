@@ -115,7 +115,7 @@ def read(api: Api, events: list[Event], end: list[bytes], piece: int = 100_000) 
     return chunks
 
 
-@examples(1_000)
+@examples(1_000, 80)
 @given(
     api=st.sampled_from(APIS),
     keys=st.lists(st.integers(1, 2), min_size=1, max_size=4),

@@ -191,7 +191,7 @@ written = st.builds(Written, st.sampled_from(NAMES), st.sampled_from(ARGUMENTS),
 EVENTS = {"openai-chat": chat_events, "openai-responses": responses_events, "anthropic": anthropic_events}
 
 
-@examples(600)
+@examples(600, 60)
 @given(api=st.sampled_from(APIS), calls=st.lists(written, min_size=1, max_size=4), lossy=st.booleans(), data=st.data())
 def test_only_a_call_whose_end_was_sent_runs_and_with_its_own_arguments(
     api: Api, calls: list[Written], lossy: bool, data: st.DataObject

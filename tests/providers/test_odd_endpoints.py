@@ -1,4 +1,4 @@
-"""Two turns with two calls each on endpoints that stray from their format.
+"""Turns with two calls each on endpoints that stray from their format: two, or one outside of `make explore`.
 
 Whatever they do: what ran are the calls whose end was sent, each once and with its own arguments; every request is one
 that a strict validator takes; a turn that fails says so in one line; and nothing hangs.
@@ -16,6 +16,7 @@ from console_app.engine import Turn
 from console_app.providers.stream.loose_json import arr, obj, text
 from tests.each import each
 from tests.engine.peers import Tools, ending, engine_of, play, spec
+from tests.examples import EXPLORING
 from tests.patience import PATIENCE
 from tests.providers import strict_wire
 from tests.providers.odd_anthropic import ANTHROPIC
@@ -66,15 +67,18 @@ def _allow(turn: Turn, event: ev.Event) -> None:
         turn.resolve(event.call_id, Decision.ALLOW)
 
 
-@each(("api", "odd"), ODD, ids=[f"{api}: {odd.what}" for api, odd in ODD])
-async def test_two_turns_with_two_calls(api: Api, odd: Odd) -> None:
+CASES = [(api, odd, 2 if EXPLORING or number % 8 == 0 else 1) for number, (api, odd) in enumerate(ODD)]
+
+
+@each(("api", "odd", "turns"), CASES, ids=[f"{api}: {odd.what}" for api, odd in ODD])
+async def test_turns_with_two_calls(api: Api, odd: Odd, turns: int) -> None:
     endpoint, tools = Endpoint(odd), Tools([spec(), spec("undo")])
     with WireServer(endpoint) as server:
         provider = provider_at(server, api)
         engine = engine_of(provider, tools)
         try:
             async with asyncio.timeout(PATIENCE):
-                for turn in (1, 2):
+                for turn in range(1, turns + 1):
                     endpoint.turn = turn
                     _check(odd, turn, await play(engine, prompt_of(turn), _allow), tools)
         finally:

@@ -106,7 +106,7 @@ def results_of(chunks: list[Chunk]) -> dict[str, CallClosed | CallBroken]:
     return {ids[chunk.index]: chunk for chunk in chunks if isinstance(chunk, CallClosed | CallBroken)}
 
 
-@examples(500)
+@examples(500, 50)
 @given(
     api=st.sampled_from(WIRES),
     keys=st.lists(st.integers(0, 3), min_size=1, max_size=4),

@@ -12,6 +12,7 @@ import pytest
 from console_app.domain.settings import ProviderConfig
 from console_app.providers.endpoint.address import EndpointAddress
 from console_app.providers.endpoint.client import ANTHROPIC_VERSION, EndpointClient
+from tests.examples import turns
 from tests.wire_bytes import APIS, Api
 from tests.wire_server import Reply, Request, WireServer
 
@@ -64,10 +65,15 @@ def told(request: Request, own: dict[str, str]) -> tuple[str, str, Any, dict[str
     return request.method, request.path, request.body, headers
 
 
-@pytest.mark.parametrize("environ", ENVIRONS, ids=lambda environ: " ".join(environ) or "plain")
-@pytest.mark.parametrize("headers", HEADERS, ids=lambda headers: " ".join(headers) or "plain")
-@pytest.mark.parametrize("method", ["GET", "POST"])
-@pytest.mark.parametrize("api", APIS)
+METHODS = ["GET", "POST"]
+CASES = [
+    (api, *row)
+    for number, api in enumerate(APIS)
+    for row in turns(METHODS[:: (-1) ** number], HEADERS[number:] + HEADERS[:number], ENVIRONS)
+]
+
+
+@pytest.mark.parametrize(("api", "method", "headers", "environ"), CASES)
 async def test_a_request_is_that_of_the_sdk(
     api: Api, method: str, headers: dict[str, str], environ: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

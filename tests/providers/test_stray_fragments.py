@@ -172,7 +172,7 @@ def bent(depth: int, how: str) -> Change:
 BENDS = {f"{how}, {depth} up": bent(depth, how) for how in [*BENT, "a level less", "renamed"] for depth in range(6)}
 
 
-@examples(1_500)
+@examples(1_500, 150)
 @given(
     api=st.sampled_from(APIS),
     count=st.integers(1, 3),

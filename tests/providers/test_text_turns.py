@@ -9,19 +9,18 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-import pytest
-
 from console_app import textcalls
 from console_app.domain.chunks import FinishChunk, TextChunk
 from console_app.domain.tools import ToolSpec
 from console_app.providers import TextProtocol
 from tests.each import each
+from tests.examples import turns
 from tests.providers.reading import provider_at, request_with
 from tests.textcalls.test_work import MOST_ENDED
 from tests.wire_bytes import Answer, Text
 from tests.wire_server import WireServer
 
-SIZE = 60_000
+SIZE = 30_000
 PING = ToolSpec(name="ping", server="lab", tool="ping")
 ANSWERS = {
     "prose": "Some words of prose, with a < b and {x}.\n",
@@ -30,8 +29,7 @@ ANSWERS = {
 }
 
 
-@each("piece", ANSWERS.values(), ids=ANSWERS.keys())
-@each("official", [False, True])
+@each(("piece", "official"), turns(ANSWERS.values(), [False, True]))
 async def test_others_have_their_turn_between_any_two_slices_of_one_long_piece(piece: str, official: bool) -> None:
     turns = [0]
 
@@ -73,8 +71,7 @@ WHOLE = {
 }
 
 
-@pytest.mark.parametrize("size", [LONGER * 2, 30_000, 300], ids=["whole", "in pieces", "in small pieces"])
-@pytest.mark.parametrize("answer", WHOLE.values(), ids=WHOLE.keys())
+@each(("answer", "size"), turns(WHOLE, [LONGER * 2, 30_000, 300]))
 async def test_what_is_read_as_a_whole_is_read_beside_the_event_loop(answer: str, size: int) -> None:
     done = most = 0
 
@@ -89,7 +86,7 @@ async def test_what_is_read_as_a_whole_is_read_beside_the_event_loop(answer: str
             await asyncio.sleep(0)
 
     with WireServer() as server:
-        server.script(Answer(Text(answer, size=size)))
+        server.script(Answer(Text(WHOLE[answer], size=size)))
         provider = TextProtocol(provider_at(server, "openai-chat"), "text")
         beside = asyncio.create_task(others())
         text = ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from itertools import product
 from pathlib import Path
 
 from console_app.domain import events as ev
@@ -25,9 +26,10 @@ from console_app.engine.context import normalise
 from console_app.sessions import Store
 from console_app.sessions.recorder import to_store
 from tests.engine.peers import Line, Model, Tools, engine_of
+from tests.examples import EXPLORING
 from tests.providers import strict_wire
 
-INSTANTS = 200
+ROUNDS = 3 if EXPLORING else 1
 
 
 def call(index: int, arguments: str) -> list[Line]:
@@ -71,12 +73,11 @@ async def played() -> list[ev.Event]:
     return events
 
 
-async def killed_at(store: Store, events: Sequence[ev.Event], chance: random.Random, name: str) -> list[ev.Event]:
-    """Stores events in slices as they would come, up to some instant; gives those that were shown by then."""
-    until = chance.randint(2, len(events))
-    mine = [event.model_copy(update={"session_id": name}) for event in events[:until]]
+async def killed_after(store: Store, events: Sequence[ev.Event], chance: random.Random, name: str) -> list[ev.Event]:
+    """Stores events in slices as they would come; gives those that were shown."""
+    mine = [event.model_copy(update={"session_id": name}) for event in events]
     at = 0
-    while at < until:
+    while at < len(mine):
         size = chance.randint(1, 16)
         await store.append(to_store(mine[at : at + size]))
         at += size
@@ -88,10 +89,10 @@ async def test_at_any_instant_nothing_shown_is_lost_and_the_next_request_is_vali
     assert {"text.delta", "reasoning.delta", "call.arguments", "call.finished"} <= {event.type for event in events}
     chance = random.Random(20_26)
     store = Store(tmp_path / "sessions.db")
-    for instant in range(INSTANTS):
-        name = f"killed-{instant}"
+    for instant, number in product(range(2, len(events) + 1), range(ROUNDS)):
+        name = f"killed-{instant}-{number}"
         shown = Transcript()
-        for event in await killed_at(store, events, chance, name):
+        for event in await killed_after(store, events[:instant], chance, name):
             shown.apply(event)
         recovered = await store.recover(name)
         back = Transcript()

@@ -8,6 +8,7 @@ from console_app.textcalls import FAMILIES, ToolSignature, parse
 from console_app.textcalls.dialects.coats import PLAIN_THINKING, THINKING
 from console_app.textcalls.dialects.table import DIALECTS
 from tests.each import each
+from tests.examples import turns
 from tests.textcalls.answers import TOOLS, called, folded, identical, schema, watched
 
 RENDERED: list[dict[str, Any]] = [
@@ -25,8 +26,11 @@ def test_every_row_of_the_table_has_a_rendered_case(row: Any) -> None:
     assert any(FAMILIES[case["dialect"]].row is row for case in RENDERED)
 
 
-@each("case", RENDERED, ids=lambda case: case["id"])
-def test_what_a_template_writes_is_what_runs(case: dict[str, Any]) -> None:
+IN_PIECES = turns(RENDERED, ([1], [4], [64]))
+
+
+@each(("case", "sizes"), IN_PIECES, [f"{case['id']}-{sizes}" for case, sizes in IN_PIECES])
+def test_what_a_template_writes_is_what_runs(case: dict[str, Any], sizes: list[int]) -> None:
     result = parse(case["text"], OWN)
     assert identical([list(pair) for pair in called(result)], case["calls"])
     assert (FAMILIES[result.dialect or ""].row, result.error, result.content) == (
@@ -34,8 +38,7 @@ def test_what_a_template_writes_is_what_runs(case: dict[str, Any]) -> None:
         None,
         "",
     )
-    for sizes in ([1], [4], [64]):
-        assert watched(case["text"], OWN, sizes)[0] == result
+    assert watched(case["text"], OWN, sizes)[0] == result
 
 
 AB = '{"path": "a", "content": "b"}'

@@ -2,12 +2,13 @@
 
 from itertools import product
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from console_app.textcalls import ReadingLevel, Scanner
 from console_app.textcalls.model import Rewritten, ScanEvent, VisibleText
 from tests.each import each
+from tests.examples import examples
 from tests.textcalls.answers import TOOLS
 from tests.textcalls.test_quotations import CALLS
 
@@ -33,7 +34,7 @@ def events_of(text: str, size: int, level: ReadingLevel) -> tuple[list[ScanEvent
     return [*events, *scanner.tail_events], result.content
 
 
-@settings(max_examples=600)
+@examples(600)
 @given(parts=st.lists(st.tuples(PIECES, BETWEEN), min_size=1, max_size=6), size=st.integers(1, 60), level=LEVELS)
 def test_what_is_shown_is_the_text_of_the_answer_once_and_in_its_order(
     parts: list[tuple[str, str]], size: int, level: ReadingLevel

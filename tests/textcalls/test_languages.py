@@ -6,7 +6,7 @@ from itertools import product
 
 from console_app.textcalls import FAMILIES, ReadingLevel, parse, render_calls, unread
 from console_app.textcalls.model import WrittenCall
-from tests.each import pairs
+from tests.examples import EXPLORING
 from tests.textcalls.answers import TOOLS
 
 CALL = WrittenCall("read_file", {"path": "a b"})
@@ -32,15 +32,18 @@ MEANT = ["{call}", "{own}\n\n{call}", "{own} {call}", "{call}\n\n{own}", "```\n{
 
 
 def test_a_quoted_call_asks_and_a_meant_one_is_read_or_told_of() -> None:
-    """Every family in every place at both levels; they meet every language."""
+    """Every family in every place; they meet every language, at the levels in turns, or at both in `make explore`."""
     levels: list[ReadingLevel] = ["marked", "all"]
+    said = list(SAID.values())
     around = [(True, one) for one in QUOTED] + [(False, one) for one in MEANT]
-    for (family, level), (quoted, place), language in pairs(product(FAMILIES, levels), around, SAID):
-        lead, no, own = SAID[language]
-        call = render_calls(family, [CALL], TOOLS).strip("\n")
-        text = place.format(lead=lead, no=no, own=own, call=call)
-        result = parse(text, TOOLS, level=level, prefer=family if level == "all" else None)
-        if quoted:
-            assert all(one.asks for one in result.calls), text
-        else:
-            assert result.calls or result.problems or unread(text, ["read_file"]), text
+    assert len(around) % 2, "so that levels take turns at each place"
+    for number, (family, (quoted, place)) in enumerate(product(FAMILIES, around)):
+        lead, no, own = said[number % len(said)]
+        for level in levels if EXPLORING else [levels[number % 2]]:
+            call = render_calls(family, [CALL], TOOLS).strip("\n")
+            text = place.format(lead=lead, no=no, own=own, call=call)
+            result = parse(text, TOOLS, level=level, prefer=family if level == "all" else None)
+            if quoted:
+                assert all(one.asks for one in result.calls), text
+            else:
+                assert result.calls or result.problems or unread(text, ["read_file"]), text

@@ -5,6 +5,7 @@ from typing import Any
 from console_app.textcalls import Scanner, parse
 from console_app.textcalls.model import ReadingLevel
 from tests.each import each
+from tests.examples import turns
 from tests.textcalls.answers import CORPUS, TOOLS, folded, tools_of, watched
 from tests.textcalls.test_quotations import CALLS, MARKED_CALLS
 
@@ -17,31 +18,33 @@ def test_a_call_is_marked_where_its_opener_is_one_that_nobody_writes_by_accident
     assert [one.marked for one in parse(CALLS[dialect], TOOLS).calls] == [dialect in MARKED_CALLS]
 
 
-@each("case", CORPUS, ids=lambda case: case["id"])
-def test_at_level_none_there_are_no_calls_and_no_news_of_any(case: dict[str, Any]) -> None:
+IN_PIECES = turns(CORPUS, ([1], [7], [5, 1, 13, 2]))
+IDS = [f"{case['id']}-{sizes}" for case, sizes in IN_PIECES]
+
+
+@each(("case", "sizes"), IN_PIECES, IDS)
+def test_at_level_none_there_are_no_calls_and_no_news_of_any(case: dict[str, Any], sizes: list[int]) -> None:
     tools = tools_of(case)
     whole, _, streamed = watched(case["text"], tools, [max(1, len(case["text"]))], level="none")
     assert whole.calls == ()
     assert whole.error is None
     assert "".join(call["name"] for call in case["expected"]["calls"][:1]) in whole.content + whole.reasoning
-    for sizes in ([1], [7], [5, 1, 13, 2]):
-        result, screen, shown = watched(case["text"], tools, sizes, level="none")
-        assert (result, shown) == (whole, streamed)
-        assert screen.panels == {}
+    result, screen, shown = watched(case["text"], tools, sizes, level="none")
+    assert (result, shown) == (whole, streamed)
+    assert screen.panels == {}
 
 
-@each("case", CORPUS, ids=lambda case: case["id"])
-def test_at_level_marked_what_no_marker_opened_asks(case: dict[str, Any]) -> None:
+@each(("case", "sizes"), IN_PIECES, IDS)
+def test_at_level_marked_what_no_marker_opened_asks(case: dict[str, Any], sizes: list[int]) -> None:
     tools = tools_of(case)
     whole, _, streamed = watched(case["text"], tools, [max(1, len(case["text"]))], level="marked")
     every = parse(case["text"], tools)
     assert {call.raw for call in whole.calls} <= {call.raw for call in every.calls}
     assert all(call.marked or call.asks for call in whole.calls)
-    for sizes in ([1], [7], [5, 1, 13, 2]):
-        result, screen, shown = watched(case["text"], tools, sizes, level="marked")
-        assert (result, shown) == (whole, streamed)
-        assert screen.panels == {call.index: call.name for call in result.calls}
-        assert folded(screen.text) == folded(result.content)
+    result, screen, shown = watched(case["text"], tools, sizes, level="marked")
+    assert (result, shown) == (whole, streamed)
+    assert screen.panels == {call.index: call.name for call in result.calls}
+    assert folded(screen.text) == folded(result.content)
 
 
 ALONE: dict[str, tuple[str, int]] = {

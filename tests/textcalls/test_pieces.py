@@ -13,7 +13,7 @@ from console_app.textcalls.bodies.framing import DEPTH_CAP
 from console_app.textcalls.model import ScanResult
 from console_app.textcalls.openings.openers import KIND_OF
 from tests.each import each
-from tests.examples import examples
+from tests.examples import EXPLORING, examples
 from tests.textcalls.answers import CORPUS, TOOLS, tools_of
 from tests.textcalls.quotations import MACHINES
 from tests.textcalls.test_quotations import CALLS, LEVELS
@@ -73,13 +73,13 @@ def mixtures(draw: st.DrawFn) -> str:
     return "".join((*parts[draw(st.integers(0, 1)) :], draw(st.sampled_from(GLUE))))
 
 
-@examples(800)
+@examples(800, 100)
 @given(text=mixtures(), size=st.integers(1, 40), level=st.sampled_from(LEVELS))
 def test_a_mixture_of_calls_reads_the_same_in_any_pieces(text: str, size: int, level: ReadingLevel) -> None:
     check(text, size, level)
 
 
-@examples(800)
+@examples(800, 100)
 @given(
     case=st.sampled_from(CORPUS),
     at=st.floats(0, 1),
@@ -132,14 +132,16 @@ def differing(seed: int, answers: int) -> list[tuple[str, int, str, str | None]]
 
 
 def test_a_marred_answer_of_any_family_reads_the_same_in_any_pieces() -> None:
-    assert differing(1, 3 * len(WRITTEN)) == []
+    assert differing(1, (3 if EXPLORING else 2) * len(WRITTEN)) == []
 
 
 def test_a_call_with_a_wide_gap_at_any_place_reads_the_same_in_any_pieces() -> None:
     """Line breaks and letters take turns: from place to place, and from family to family."""
     differ: list[tuple[str, int]] = []
     for number, (family, text) in enumerate(WRITTEN.items()):
-        for turn, at in enumerate(sorted({found.end() for found in re.finditer(r"\w+|\W", text[:120])}), number):
+        places = sorted({found.end() for found in re.finditer(r"\w+|\W", text[:120])})
+        some = slice(None) if EXPLORING else slice(number % 8, None, 8)  # each family has its turn at other places
+        for turn, at in list(enumerate(places, number))[some]:
             wide = text[:at] + "\nx"[turn % 2] * 600 + text[at:]
             if parse(wide, TOOLS, 50) != parse(wide, TOOLS):
                 differ.append((family, at))

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import HealthCheck, example, given
 from hypothesis import strategies as st
 
 from console_app.textcalls import FAMILIES, ToolSignature, parse, render_calls
@@ -75,12 +75,17 @@ def carries(row: Family, calls: list[Call]) -> bool:
 LISTS = ToolSignature("run", {"type": "object", "properties": {"parts": {"type": "array"}}})
 
 
-@given(made=toolboxes_and_calls())
-@example(made=([LISTS], [Call("run", {"parts": ["</parameter></tool_call>", "&amp; <|im_end|>", "a < b"]})]))
-@examples(80, suppress_health_check=list(HealthCheck))
-def test_calls_written_in_any_dialect_come_back_the_same(made: tuple[list[ToolSignature], list[Call]]) -> None:
+TURNS = 3
+
+
+@given(made=toolboxes_and_calls(), turn=st.integers(0, TURNS - 1))
+@example(made=([LISTS], [Call("run", {"parts": ["</parameter></tool_call>", "&amp; <|im_end|>", "a < b"]})]), turn=None)
+@examples(240, 12, suppress_health_check=list(HealthCheck))
+def test_calls_written_in_any_dialect_come_back_the_same(
+    made: tuple[list[ToolSignature], list[Call]], turn: int | None
+) -> None:
     tools, calls = made
-    for row in WRITABLE:
+    for row in WRITABLE if turn is None else WRITABLE[turn::TURNS]:
         if not carries(row, calls):
             continue
         text = render_calls(row.name, calls, tools)
@@ -96,7 +101,7 @@ def test_calls_written_in_any_dialect_come_back_the_same(made: tuple[list[ToolSi
 @given(
     row=st.sampled_from(WRITABLE), made=toolboxes_and_calls(), sizes=st.lists(st.integers(1, 9), min_size=1, max_size=4)
 )
-@settings(max_examples=100, suppress_health_check=list(HealthCheck))
+@examples(150, suppress_health_check=list(HealthCheck))
 def test_written_calls_are_read_alike_in_any_pieces(
     row: Family, made: tuple[list[ToolSignature], list[Call]], sizes: list[int]
 ) -> None:
@@ -137,7 +142,7 @@ GAPS = st.sampled_from(["", "", "\n", "\n  ", " " * 600, "x"])
 @example(body="elements", members=[("a", "x", "", 1), ("b", "7", "\n", 1)], gap="\n", ends=True)
 @example(body="gemma", members=[("a", "x", "", 1), ("b", '<|"|>', "", 1)], gap="", ends=True)
 @example(body="qwen", members=[("a", "x", " " * 600, 1), ("b", "7", "", 1)], gap="", ends=True)
-@settings(max_examples=100, suppress_health_check=list(HealthCheck))
+@examples(150, suppress_health_check=list(HealthCheck))
 def test_a_body_that_has_come_whole_is_read_as_one_that_comes_letter_by_letter(
     body: str, members: list[tuple[str, str, str, int]], gap: str, ends: bool
 ) -> None:
@@ -170,7 +175,7 @@ OPENERS = st.sampled_from([
     text=st.lists(st.one_of(PIECES, OPENERS, st.text("ab \n", max_size=4)), max_size=14).map("".join),
     sizes=st.lists(st.integers(1, 9), min_size=1, max_size=4),
 )
-@settings(max_examples=400, suppress_health_check=list(HealthCheck))
+@examples(400, suppress_health_check=list(HealthCheck))
 def test_any_text_is_read_alike_in_any_pieces(text: str, sizes: list[int]) -> None:
     tools = [
         ToolSignature("read_file", {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]})

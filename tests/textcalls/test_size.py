@@ -12,25 +12,26 @@ from console_app.textcalls.openings.scan_state import MOST_CALLS
 from console_app.textcalls.scanner import LONGEST_ANSWER, Scanner
 from console_app.textcalls.source import Source
 from tests.each import each
+from tests.examples import EXPLORING, spread
 from tests.textcalls.answers import TOOLS
 from tests.work import work
 
-MEGABYTE = 1_000_000
+LONG = 250_000
 
 
-def repeated(piece: str, length: int = MEGABYTE) -> str:
+def repeated(piece: str, length: int) -> str:
     return (piece * (length // len(piece) + 1))[:length]
 
 
 @each("chunk", [None, 64])
-def test_a_megabyte_of_words_stays_words(chunk: int | None) -> None:
-    text = repeated("Some words of prose, with a < b and {x} and [a link](url).\n")
+def test_a_long_text_stays_words(chunk: int | None) -> None:
+    text = repeated("Some words of prose, with a < b and {x} and [a link](url).\n", LONG)
     assert parse(text, TOOLS, chunk).content == text.strip()
 
 
 @each("chunk", [None, 64])
-def test_one_argument_of_a_megabyte_comes_whole(chunk: int | None) -> None:
-    content = repeated("if a < b: </x> {}\n").rstrip()
+def test_one_long_argument_comes_whole(chunk: int | None) -> None:
+    content = repeated("if a < b: </x> {}\n", LONG).rstrip()
     text = (
         "<tool_call>\n<function=write_file>\n<parameter=path>\na\n</parameter>\n"
         f"<parameter=content>\n{content}\n</parameter>\n</function>\n</tool_call>"
@@ -38,9 +39,9 @@ def test_one_argument_of_a_megabyte_comes_whole(chunk: int | None) -> None:
     assert parse(text, TOOLS, chunk).calls[0].arguments == {"path": "a", "content": content}
 
 
-def test_a_json_string_of_a_megabyte_comes_whole() -> None:
-    text = f'<tool_call>{{"name": "read_file", "arguments": {{"path": "{repeated("abc ")}"}}}}</tool_call>'
-    assert parse(text, TOOLS).calls[0].arguments == {"path": repeated("abc ")}
+def test_a_long_json_string_comes_whole() -> None:
+    text = f'<tool_call>{{"name": "read_file", "arguments": {{"path": "{repeated("abc ", LONG)}"}}}}</tool_call>'
+    assert parse(text, TOOLS).calls[0].arguments == {"path": repeated("abc ", LONG)}
 
 
 @each(
@@ -54,9 +55,9 @@ def test_a_json_string_of_a_megabyte_comes_whole() -> None:
     ],
     ids=["hermes", "qwen", "bare", "python", "gemma"],
 )
-def test_thousands_of_calls_in_one_answer_are_all_read(call: str) -> None:
-    result = parse("\n".join([call] * 3200), TOOLS)
-    assert len(result.calls) == 3200
+def test_a_thousand_calls_in_one_answer_are_all_read(call: str) -> None:
+    result = parse("\n".join([call] * 1_000), TOOLS)
+    assert len(result.calls) == 1_000
     assert result.error is None
 
 
@@ -83,14 +84,9 @@ OPENERS = [
 ]  # fmt: skip
 
 
-@each("opener", OPENERS, ids=repr)
-def test_openers_without_end_are_read_through(opener: str) -> None:
-    assert parse(repeated(opener, 60_000), TOOLS).calls == ()
-
-
 @each("opener", OPENERS[::3], ids=repr)
 def test_openers_without_end_are_read_through_in_small_pieces(opener: str) -> None:
-    assert parse(repeated(opener, 12_000), TOOLS, chunk=3).calls == ()
+    assert parse(repeated(opener, 6_000), TOOLS, chunk=3).calls == ()
 
 
 LONG_RUNS = [
@@ -116,14 +112,10 @@ def test_a_run_of_one_sign_is_gone_through_once(text: str) -> None:
 
 
 def test_a_flood_of_openers_is_given_up_and_told_of() -> None:
-    result = parse(repeated("\n~~~\n"), TOOLS)
+    result = parse(repeated("\n~~~\n", 250_000), TOOLS)
     assert result.calls == ()
     assert [problem.kind for problem in result.problems] == ["ignored"]
     assert "the rest of the answer is not read" in result.problems[0].message.lower()
-
-
-def problems(text: str, chunk: int | None = None) -> list[str]:
-    return [problem.message for problem in parse(text, TOOLS, chunk).problems]
 
 
 @each("chunk", [None, 100_000])
@@ -163,15 +155,18 @@ def test_an_answer_of_too_many_calls_runs_those_that_were_read_and_says_so() -> 
     assert [one.message for one in result.problems] == [
         f"The rest of the answer is not read for calls: it holds more than {MOST_CALLS} of them."
     ]
-    assert result == parse(text, TOOLS)
+    assert not EXPLORING or result == parse(text, TOOLS)
 
 
-@each("form", ["<TOOLCALL>[{}]</TOOLCALL>", "```json\n[{}]\n```", "<tool_call>[{}]</tool_call>", "[TOOL_CALLS][{}]"])
+LISTS = ["<TOOLCALL>[{}]</TOOLCALL>", "```json\n[{}]\n```", "<tool_call>[{}]</tool_call>", "[TOOL_CALLS][{}]"]
+
+
+@each("form", spread(LISTS, 2))
 def test_too_many_calls_in_one_place_run_not_at_all_and_are_told_of(form: str) -> None:
     member = '{"name": "ping", "arguments": {}}'
-    text = form.format(", ".join([member] * (MOST_CALLS + 1)))
-    assert parse(text, TOOLS).calls == ()
-    assert any(str(MOST_CALLS) in message for message in problems(text))
+    result = parse(form.format(", ".join([member] * (MOST_CALLS + 1))), TOOLS)
+    assert result.calls == ()
+    assert any(str(MOST_CALLS) in problem.message for problem in result.problems)
 
 
 def seconds(text: str, chunk: int | None = None, *, times: int = 3) -> float:
@@ -210,7 +205,7 @@ GROWING = {
 @each(("head", "piece", "end"), GROWING.values(), ids=GROWING.keys())
 def test_four_times_the_text_takes_about_four_times_as_long(head: str, piece: str, end: str) -> None:
     few, many = (head + repeated(piece, size) + end for size in (10_000, 40_000))
-    small, large = seconds(few, times=2), seconds(many, times=1)
+    small, large = seconds(few, times=1), seconds(many, times=1)
     if large >= 10 * max(small, 0.003):  # something else may have slowed it down once
         large = seconds(many)
     assert large < 10 * max(small, 0.003), f"{small:.3f} s, then {large:.3f} s"
@@ -233,7 +228,10 @@ WIDE: dict[str, tuple[str, str, str]] = {
 
 @each(("head", "piece", "end"), WIDE.values(), ids=WIDE.keys())
 def test_what_a_decision_looks_at_is_gone_through_once(head: str, piece: str, end: str) -> None:
-    narrow, wide = (seconds(repeated(head + piece * width + end, 20_000), 16) for width in (30, 480))
+    texts = [repeated(head + piece * width + end, 20_000) for width in (30, 480)]
+    narrow, wide = (seconds(text, 16, times=1) for text in texts)
+    if wide >= 4 * max(narrow, 0.004):  # something else may have slowed it down once
+        narrow, wide = (seconds(text, 16) for text in texts)
     assert wide < 4 * max(narrow, 0.004), f"{narrow:.3f} s, then {wide:.3f} s"
 
 
