@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from console_app.console.permissions import helpful_rules
 from console_app.domain.tools import Outcome, Risk
 from console_app.engine import ApprovalGate
