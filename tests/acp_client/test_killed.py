@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
-import subprocess
 import sys
 from pathlib import Path
 
 import psutil
 import pytest
 
+from tests.examples import turns
 from tests.patience import until_there
+from tests.program.process import Fanout
 
 SCRIPT = Path(__file__).with_name("scripted_agent.py")
 
@@ -24,22 +24,18 @@ def alive(pid: int) -> bool:
         return False
 
 
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
-@pytest.mark.parametrize("kind", [False, True])
-def test_no_agent_outlives_the_program(tmp_path: Path, how: signal.Signals, kind: bool) -> None:
+@pytest.mark.parametrize(
+    ("how", "kind"), turns([signal.SIGKILL, signal.SIGTERM, signal.SIGINT], ["acp/helper", "scripted/../script.toml"])
+)
+def test_no_agent_outlives_the_program(tmp_path: Path, how: signal.Signals, kind: str) -> None:
+    """One that answers by itself, and one that is a call of a model."""
     command = json.dumps([sys.executable, "-S", str(SCRIPT), "hangs"])
-    (tmp_path / "config.toml").write_text(f"[agents.helper]\ncommand = {command}\n")
+    fanout = Fanout(tmp_path)
+    fanout.write("home/config.toml", f"[agents.helper]\ncommand = {command}\n")
     (tmp_path / "script.toml").write_text(
         '[[answer]]\nsteps = [{ call = "fanout.agent", arguments = { kind = "helper", task = "go" } }]\n'
     )
-    model = f"scripted/{tmp_path / 'script.toml'}" if kind else "acp/helper"
-    words = ["run", "-m", model, "--output-format", "stream-json", "go"]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "console_app", *words],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        env={**os.environ, "FANOUT_HOME": str(tmp_path)},
-    )
+    process = fanout.start("run", "-m", kind, "--output-format", "stream-json", "go")
     with process:
         try:
             assert process.stdout is not None

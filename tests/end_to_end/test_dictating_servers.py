@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.each import pairs
 from tests.end_to_end import dictating_server
 from tests.end_to_end.dictating_server import Spy, handler
+from tests.examples import turns
 from tests.headless.conftest import fanout  # noqa: F401  # pyright: ignore[reportUnusedImport]
 from tests.headless.inside import Inside
 from tests.headless.test_run import model
@@ -76,8 +76,7 @@ def ran(
         return log.read_text().splitlines(), done.out
 
 
-@pytest.mark.parametrize("place", [*GIVEN, *SAID, *ATTACHED])
-@pytest.mark.parametrize("command", ["rm x", WRAPPED])
+@pytest.mark.parametrize(("place", "command"), turns([*GIVEN, *SAID, *ATTACHED], ["rm x", WRAPPED]))
 def test_what_a_server_dictates_does_not_run(fanout: Inside, place: str, command: str) -> None:  # noqa: F811
     calls, out = ran(fanout, place, DICTATED, command)
     assert not [call for call in calls if call.startswith("run_it")]
@@ -85,16 +84,14 @@ def test_what_a_server_dictates_does_not_run(fanout: Inside, place: str, command
 
 
 @pytest.mark.parametrize(
-    ("api", "mode", "http"), pairs(["openai-chat", "openai-responses", "anthropic"], MODES, [False, True])
+    ("api", "mode", "http"), turns(["openai-chat", "openai-responses", "anthropic"], MODES, [False, True])
 )
 def test_it_does_not_run_in_any_mode_or_format(fanout: Inside, api: Api, mode: str, http: bool) -> None:  # noqa: F811
     calls, _ = ran(fanout, "the instructions", DICTATED, WRAPPED, api=api, mode=mode, http=http)
     assert calls == []
 
 
-@pytest.mark.parametrize("protocol", ["auto", "text"])
-@pytest.mark.parametrize("place", NEVER_GIVEN)
-@pytest.mark.parametrize("http", [False, True], ids=["stdio", "http"])
+@pytest.mark.parametrize(("place", "protocol", "http"), turns(NEVER_GIVEN, ["auto", "text"], [True, False]))
 def test_a_call_of_the_models_own_runs(fanout: Inside, place: str, protocol: str, http: bool) -> None:  # noqa: F811
     """A text that a model isn't given dictates nothing; and this is how the tests above would look if it ran."""
     calls, out = ran(fanout, place, DICTATED, WRAPPED, protocol=protocol, http=http)

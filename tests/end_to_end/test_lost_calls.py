@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from console_app.engine.strategies import NUDGE
 from console_app.mcp_client import Hub
 from console_app.providers import TextProtocol, open_provider
 from tests.each import each
+from tests.examples import turns
 from tests.wire_bytes import APIS, Answer, Api, Reasoning, Text
 from tests.wire_server import Request, Scripted, WireServer
 
@@ -76,12 +78,11 @@ async def play(engine: Engine) -> tuple[list[str], list[str]]:
     return told, [event.outcome.value for event in events if isinstance(event, ev.CallFinished)]
 
 
-@each("more", LEVELS)
-@each("text", LOST.values(), ids=LOST.keys())
-@each("api", APIS)
+@each("api, lost", turns(APIS, product(LOST, LEVELS)))
 async def test_a_call_that_was_lost_is_told_of_and_the_model_hears_it(
-    api: Api, text: str, more: dict[str, Any], hub: Hub
+    api: Api, lost: tuple[str, dict[str, Any]], hub: Hub
 ) -> None:
+    text, more = LOST[lost[0]], lost[1]
     with WireServer(done) as server:
         server.script(Answer(Text("Hello.")), Answer(Text(text, size=5)))
         engine = engine_of(server, api, hub, **more)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import pytest
-
 from console_app.domain import events as ev
 from console_app.engine import Engine
 from console_app.mcp_client import Hub
 from console_app.programs import Runner
 from console_app.textcalls import ToolSignature, render_calls
+from tests.each import each
 from tests.end_to_end import test_text_protocol as text_protocol
 from tests.end_to_end.test_text_protocol import DONE, WRITABLE, of, play
+from tests.examples import spread
 from tests.wire_bytes import Answer, Text
 from tests.wire_server import WireServer
 
@@ -42,7 +42,7 @@ def with_programs(server: WireServer, hub: Hub, dialect: str) -> Engine:
     )
 
 
-@pytest.mark.parametrize("dialect", WRITABLE)
+@each("dialect", spread(WRITABLE, 8))
 async def test_a_program_written_as_text_runs_as_it_was_written(dialect: str, hub: Hub) -> None:
     with WireServer() as server:
         server.script(Answer(Text(render_calls(dialect, [Asked()], [SIGNATURE]), size=7)), DONE)

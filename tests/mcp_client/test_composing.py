@@ -16,6 +16,7 @@ from console_app.mcp_client import (
     ServerPrompt,
 )
 from console_app.mcp_client.offering.typed_names import Mention, mentions, typed_names, written_arguments, written_uri
+from tests.each import each
 from tests.mcp_client.conftest import Bench, StartHub, faulty, program
 
 NAMES = st.text(min_size=1, max_size=30)
@@ -27,6 +28,12 @@ async def offering(start_hub: StartHub, *more: str, **fields: object) -> Bench:
     bench = await start_hub(config.model_copy(update={"args": (*config.args, *more)}))
     await bench.until(lambda: bool(bench.hub.prompts()))
     return bench
+
+
+@pytest.fixture
+async def notes(start_hub: StartHub) -> Bench:
+    """The same server for all cases of a test."""
+    return await offering(start_hub)
 
 
 async def test_a_text_that_names_nothing_is_itself(start_hub: StartHub) -> None:
@@ -56,7 +63,7 @@ async def test_bytes_are_a_file_that_the_text_names(start_hub: StartHub) -> None
     assert picture.path in picture.text
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "why"),
     [
         ("read @notes:note://nowhere", "notes: Resource not found"),
@@ -69,10 +76,9 @@ async def test_bytes_are_a_file_that_the_text_names(start_hub: StartHub) -> None
         ("/notes:broken", "notes: It broke"),
     ],
 )
-async def test_what_can_not_be_sent_says_why(start_hub: StartHub, text: str, why: str) -> None:
-    bench = await offering(start_hub)
+async def test_what_can_not_be_sent_says_why(notes: Bench, text: str, why: str) -> None:
     with pytest.raises(FanoutError) as raised:
-        await Composer(bench.hub).compose(text)
+        await Composer(notes.hub).compose(text)
     assert why in raised.value.line
 
 

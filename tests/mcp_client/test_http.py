@@ -6,11 +6,11 @@ import asyncio
 import gzip
 import json
 import os
-import signal
 import stat
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -20,31 +20,29 @@ from console_app.domain.tools import Outcome
 from console_app.mcp_client import ServerState
 from console_app.mcp_client.transport.cutting import CUT
 from tests.mcp_client.conftest import FIXTURES, Bench, Reports, StartHub
-from tests.patience import PATIENCE, until_so
+from tests.patience import PATIENCE, until_there
 from tests.raw_server import raw_server
 from tests.wire_server import Reply, Request, WireServer
 
-Serve = Callable[..., Awaitable[tuple[str, subprocess.Popen[bytes]]]]
+
+@contextmanager
+def serving(file: Path, port: str = "0") -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
+    """The server of fixtures/sdk_server.py: its URL and its process."""
+    environment = {**os.environ, "PYTHONWARNINGS": "ignore"}
+    command = [sys.executable, str(FIXTURES / "sdk_server.py"), str(file), port]
+    with subprocess.Popen(command, env=environment) as process:
+        try:
+            until_there(lambda: file.exists() and bool(file.read_text()), "its port: it binds before it writes")
+            yield f"http://127.0.0.1:{file.read_text()}", process
+        finally:
+            process.kill()
 
 
-@pytest.fixture
-async def serve(tmp_path: Path) -> AsyncIterator[Serve]:
-    """Starts the server of fixtures/sdk_server.py; returns its URL and its process."""
-    started: list[subprocess.Popen[bytes]] = []
-
-    async def start(kind: str = "http", port: str = "0") -> tuple[str, subprocess.Popen[bytes]]:
-        file = tmp_path / f"port{len(started)}"
-        environment = {**os.environ, "PYTHONWARNINGS": "ignore"}
-        command = [sys.executable, str(FIXTURES / "sdk_server.py"), kind, str(file), port]
-        process = subprocess.Popen(command, env=environment)  # noqa: ASYNC220 -- waits for nothing
-        started.append(process)
-        await until_so(lambda: file.exists() and bool(file.read_text()), "its port: it binds before it writes")
-        return f"http://127.0.0.1:{file.read_text()}/{'sse' if kind == 'sse' else 'mcp'}", process
-
-    yield start
-    for process in started:
-        process.kill()
-        process.wait()
+@pytest.fixture(scope="module")
+def sdk_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The URL of one that serves MCP at /mcp, the older way at /sse, and to those with a token at /guarded/mcp."""
+    with serving(tmp_path_factory.mktemp("sdk") / "port") as (url, _):
+        yield url
 
 
 def http(url: str, **fields: object) -> ServerConfig:
@@ -52,10 +50,9 @@ def http(url: str, **fields: object) -> ServerConfig:
 
 
 async def test_a_server_over_http_does_what_one_over_stdio_does(
-    start_hub: StartHub, serve: Serve, tmp_path: Path
+    start_hub: StartHub, sdk_site: str, tmp_path: Path
 ) -> None:
-    url, _ = await serve()
-    bench = await start_hub(http(url))
+    bench = await start_hub(http(f"{sdk_site}/mcp"))
     status = bench.status()
     assert (status.state, status.transport, status.protocol_version) == (ServerState.READY, "http", "2026-07-28")
     assert status.instructions == "Ask politely."
@@ -118,8 +115,8 @@ async def _the_wire_is_recorded(bench: Bench) -> None:
     assert bench.hub.traffic(name).handshake is not None
 
 
-async def test_an_older_server_is_spoken_to_over_sse_without_being_told(start_hub: StartHub, serve: Serve) -> None:
-    url, _ = await serve("sse")
+async def test_an_older_server_is_spoken_to_over_sse_without_being_told(start_hub: StartHub, sdk_site: str) -> None:
+    url = f"{sdk_site}/sse"
     bench = await start_hub(http(url), http(url, name="told", transport="sse"))
     assert [status.state for status in bench.hub.statuses()] == [ServerState.READY, ServerState.READY]
     assert bench.status().protocol_version == "2025-11-25"
@@ -128,8 +125,8 @@ async def test_an_older_server_is_spoken_to_over_sse_without_being_told(start_hu
     assert {result.content for result in results} == {"through"}
 
 
-async def test_credentials_come_from_headers_and_a_refusal_says_its_status(start_hub: StartHub, serve: Serve) -> None:
-    url, _ = await serve("guarded")
+async def test_credentials_come_from_headers_and_a_refusal_says_its_status(start_hub: StartHub, sdk_site: str) -> None:
+    url = f"{sdk_site}/guarded/mcp"
     bench = await start_hub(
         http(url, name="right", headers={"Authorization": "Bearer right"}),
         http(url, name="wrong", headers={"Authorization": "Bearer wrong"}),
@@ -343,20 +340,21 @@ async def test_an_endpoint_that_never_answers_is_given_up_after_its_timeout(star
 
 
 async def test_a_call_that_loses_its_server_fails_and_the_server_is_found_again(
-    start_hub: StartHub, serve: Serve
+    start_hub: StartHub, tmp_path: Path
 ) -> None:
-    url, process = await serve()
-    bench = await start_hub(http(url))
-    reports = Reports()
-    call = asyncio.create_task(bench.call("hang", reports))
-    await reports.news.wait()
-    process.send_signal(signal.SIGKILL)
-    result = await call
+    with serving(tmp_path / "port") as (url, process):
+        bench = await start_hub(http(f"{url}/mcp"))
+        reports = Reports()
+        call = asyncio.create_task(bench.call("hang", reports))
+        await reports.news.wait()
+        process.kill()
+        result = await call
     assert result.outcome is Outcome.FAILED
     assert (result.error or "").startswith("web went away")
     await bench.until_state(ServerState.FAILED)
     assert bench.status().reason.startswith("connection refused at http://127.0.0.1:")
-    await serve(port=url.rpartition(":")[2].removesuffix("/mcp"))
-    await bench.hub.connection("web").reconnect()
-    assert bench.status().state is ServerState.READY
-    assert (await bench.call("weather", city="Rome")).outcome is Outcome.SUCCEEDED
+    with serving(tmp_path / "again", url.rpartition(":")[2]):
+        await bench.hub.connection("web").reconnect()
+        assert bench.status().state is ServerState.READY
+        assert (await bench.call("weather", city="Rome")).outcome is Outcome.SUCCEEDED
+        await bench.hub.close()

@@ -22,7 +22,7 @@ FLOODS = {
     "a line that is no message": b"nonsense\n",
     "progress of no call": b'{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":7}}\n',
 }
-LINES = 50_000
+LINES = 10_000
 
 
 class Counted(ServerProcess):

@@ -17,9 +17,11 @@ from pydantic import TypeAdapter, ValidationError
 from console_app.mcp_client import ServerState
 from console_app.mcp_client.tools.cleaning import clean
 from tests.each import each
+from tests.examples import spread
 from tests.mcp_client.conftest import SaidServer, StartHub
 from tests.sdk_models import Path, arms, whole
 
+VERSIONS = spread(KNOWN_PROTOCOL_VERSIONS, 2)  # all before the newest have the same models in the SDK
 WRONG: tuple[Any, ...] = (7, "a word", [], {}, [["x"]], {"type": "odd"})
 GONE = object()
 LISTS = {
@@ -49,7 +51,7 @@ def things(method: str, version: str) -> Iterator[tuple[str, Any, list[tuple[Pat
 CASES = [
     (method, version, value, path, free, parts)
     for method in LISTS
-    for version in KNOWN_PROTOCOL_VERSIONS
+    for version in VERSIONS
     for _, value, parts in things(method, version)
     for path, free in parts
 ]
@@ -92,7 +94,7 @@ def droppable(path: Path, parts: list[tuple[Path, bool]]) -> Path:
 
 
 def test_every_kind_of_thing_is_walked() -> None:
-    assert len(CASES) > 1_000
+    assert len(CASES) > 200 * len(VERSIONS)
     kinds = {case[2].get("type") for case in CASES if case[0] == "tools/call"}
     assert kinds == {"text", "image", "audio", "resource", "resource_link"}
 

@@ -9,6 +9,7 @@ from console_app.domain.questions import Elicitation, ElicitationAnswer
 from console_app.domain.tools import Outcome
 from console_app.mcp_client import Asking
 from console_app.mcp_client.connecting.asking import ProviderSampler
+from tests.examples import spread
 from tests.mcp_client.conftest import Bench, Reports, StartHub, faulty, program
 from tests.mcp_client.people import OneAnswer, Person
 from tests.patience import PATIENCE
@@ -30,12 +31,16 @@ async def test_questions_are_asked_for_the_calls_that_need_them_and_changes_are_
     assert [(question.message, question.call_id) for question in questions] == [("Which size?", "call1")]
     assert reports.held_ever
     assert reports.usage[0].output_tokens == 2
+    before = bench.hub.traffic("modern").revision
+    assert 0 < await bench.hub.ping("modern") < PATIENCE
+    sent = [message.method for message in bench.hub.traffic("modern").after(before) if message.sent]
+    assert "server/discover" in sent
     await _changes_are_told_on_a_stream_that_is_kept_open(bench)
+    person.answer = ElicitationAnswer("decline")
+    await _a_declined_question_is_a_failed_call_and_a_cancelled_call_withdraws_it(bench, person)
 
 
-async def test_a_declined_question_is_a_failed_call_and_a_cancelled_call_withdraws_it(start_hub: StartHub) -> None:
-    person = Person(ElicitationAnswer("decline"))
-    bench = await start_hub(SERVER, asking=Asking(person))
+async def _a_declined_question_is_a_failed_call_and_a_cancelled_call_withdraws_it(bench: Bench, person: Person) -> None:
     assert (await bench.call("form")).outcome is Outcome.FAILED
     person.free.clear()
     person.news.clear()
@@ -71,18 +76,19 @@ async def test_a_question_inside_a_call_says_how_to_pin_the_older_protocol_and_t
 ) -> None:
     person = Person(ElicitationAnswer("accept", {"size": 7}))
     pinned = program("modern_server.py", name="pinned", protocol="2025-11-25")
-    bench = await start_hub(SERVER, pinned, asking=Asking(person))
+    modern = program("modern_server.py", name="modern", protocol="2026-07-28")
+    bench = await start_hub(modern, pinned, asking=Asking(person))
     refused = await bench.call("ask_inside", server="modern")
     way = 'Protocol 2026-07-28 has no questions inside a call: "protocol": "2025-11-25" in mcp.json has.'
     assert refused.outcome is Outcome.FAILED
     assert refused.content.endswith(way)
     assert (refused.error or "").endswith(way)
-    assert bench.status("pinned").protocol_version == "2025-11-25"
+    assert [status.protocol_version for status in bench.hub.statuses()] == ["2026-07-28", "2025-11-25"]
     assert (await bench.call("ask_inside", server="pinned")).content == "accept"
 
 
 async def test_each_version_can_be_pinned_and_a_server_without_it_says_so(start_hub: StartHub) -> None:
-    for version in ("2024-11-05", "2025-06-18", "2026-07-28"):
+    for version in spread(["2024-11-05", "2025-03-26", "2025-06-18"], 1):  # the test above has the others
         bench = await start_hub(program("modern_server.py", name="modern", protocol=version))
         assert bench.status().protocol_version == version
     bench = await start_hub(faulty("plain", protocol="2026-07-28"))

@@ -20,7 +20,8 @@ from console_app.mcp_client.transport import Guard, Program
 from console_app.mcp_client.transport.process import ServerProcess
 from tests.mcp_client.conftest import FIXTURES, Bench, StartHub, faulty
 from tests.patience import until_so
-from tests.program.process import children
+from tests.program.prefork import Copy
+from tests.program.process import Fanout, children, copyable
 
 CONSOLE = """
 import asyncio, sys
@@ -71,19 +72,26 @@ async def test_closing_ends_a_server_that_ignores_end_of_input_and_sigterm(
     await _all_gone(pids)
 
 
+def console_of(folder: Path) -> subprocess.Popen[bytes]:
+    """A console with these servers, in a session of its own: a copy (tests/program/prefork.py) where there are any."""
+    root, environment = FIXTURES.parents[2], Fanout(folder).environment()
+    if (copied := copyable(environment)) is not None:
+        words = {"code": CONSOLE, "session": True, "cwd": root, "env": environment}
+        return Copy(copied, [str(folder)], **words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+    argv = [sys.executable, "-c", CONSOLE, str(folder)]
+    return subprocess.Popen(argv, cwd=root, env=environment, stdout=subprocess.PIPE, start_new_session=True)
+
+
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGINT])
 async def test_servers_and_their_children_go_when_the_console_is_killed(tmp_path: Path, how: signal.Signals) -> None:
-    root = str(FIXTURES.parents[2])
-    console = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", CONSOLE, str(tmp_path), stdout=subprocess.PIPE, cwd=root, start_new_session=True
-    )
+    console = console_of(tmp_path)
     assert console.stdout is not None
-    assert await console.stdout.readline() == b"ready\n"
+    assert await asyncio.to_thread(console.stdout.readline) == b"ready\n"
     pids = [pid for mode in ("stubborn", "stubborn-detached", "launcher", "escaping") for pid in _pids(tmp_path / mode)]
     assert len(pids) == 8
     assert all(map(_alive, pids))
     os.killpg(console.pid, how)
-    await console.wait()
+    await asyncio.to_thread(console.communicate)
     await _all_gone(pids)
 
 

@@ -30,28 +30,28 @@ ODD: list[tuple[Any, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("error", "words"), ODD)
 @pytest.mark.parametrize("over", ["stdio", "json", "sse"])
-async def test_an_error_of_any_shape_keeps_its_words(
-    start_hub: StartHub, said_server: SaidServer, over: str, error: Any, words: str
-) -> None:
+async def test_an_error_of_any_shape_keeps_its_words(start_hub: StartHub, said_server: SaidServer, over: str) -> None:
+    errors = [error for error, _ in ODD]
     if over == "stdio":
-        bench = await start_hub(said_server({**TOOLS, "tools/call": {"error": error}}))
-        result = await bench.call("work")
+        bench = await start_hub(said_server({**TOOLS, "tools/call": [{"error": error} for error in errors]}))
+        results = [await bench.call("work") for _ in ODD]
     else:
+        left = iter(errors)
 
         def answer(request: Request) -> Reply:
             if (request.body or {}).get("method") != "tools/call":
                 return Busy()(request)
-            message = {"jsonrpc": "2.0", "id": request.body["id"], "error": error}
+            message = {"jsonrpc": "2.0", "id": request.body["id"], "error": next(left)}
             if over == "json":
                 return Reply.json(message, 200)
             return Reply([b"event: message\ndata: " + json.dumps(message).encode() + b"\n\n"])
 
         with WireServer(answer) as server:
             bench = await start_hub(http(server.url))
-            result = await bench.call("work")
-    assert (result.outcome, result.error) == (Outcome.FAILED, words)
+            results = [await bench.call("work") for _ in ODD]
+    told = [(result.outcome, result.error) for result in results]
+    assert told == [(Outcome.FAILED, words) for _, words in ODD]
 
 
 def needed(url: str) -> dict[str, Any]:
@@ -67,30 +67,27 @@ async def test_the_page_that_a_call_needs_is_named_where_nobody_opens_it(
     assert result.error == f"Sign in first: open {PAGE}, then call again."
 
 
-@pytest.mark.parametrize(
-    "fields",
-    [
-        {"auth_required": True, "url": PAGE},
-        {"type": "auth_required", "oauth_start_url": PAGE, "message": "who are you"},
-        {"auth_required": {"auth_url": PAGE}},
-        {"results": {"auth_required": True, "login_url": PAGE}, "meta_data": {"is_error": True}},
-    ],
-)
-@pytest.mark.parametrize("how", ["text", "structured", "wrapped", "error"])
+WANTS = [
+    {"auth_required": True, "url": PAGE},
+    {"type": "auth_required", "oauth_start_url": PAGE, "message": "who are you"},
+    {"auth_required": {"auth_url": PAGE}},
+    {"results": {"auth_required": True, "login_url": PAGE}, "meta_data": {"is_error": True}},
+]
+
+
 async def test_a_result_that_wants_a_sign_in_names_its_page_and_links_it(
-    start_hub: StartHub, said_server: SaidServer, fields: dict[str, Any], how: str
+    start_hub: StartHub, said_server: SaidServer
 ) -> None:
-    text = {"content": [{"type": "text", "text": json.dumps(fields)}]}
-    given: dict[str, Any] = {
-        "text": text,
-        "structured": {"content": [], "structuredContent": fields},
-        "wrapped": {"content": [], "structuredContent": {"result": fields}},
-        "error": {**text, "isError": True},
-    }[how]
-    bench = await start_hub(said_server({**TOOLS, "tools/call": {"result": given}}))
-    result = await bench.call("work")
-    assert result.error == f"It wants you to sign in: open {PAGE}, then run the call again."
-    assert [one.uri for one in result.artifacts] == [PAGE]
+    given = list[dict[str, Any]]()
+    for fields in WANTS:
+        text = {"content": [{"type": "text", "text": json.dumps(fields)}]}
+        structured = [{"content": [], "structuredContent": one} for one in (fields, {"result": fields})]
+        given += [text, *structured, {**text, "isError": True}]
+    bench = await start_hub(said_server({**TOOLS, "tools/call": [{"result": one} for one in given]}))
+    for one in given:
+        result = await bench.call("work")
+        assert result.error == f"It wants you to sign in: open {PAGE}, then run the call again.", one
+        assert [link.uri for link in result.artifacts] == [PAGE], one
 
 
 async def test_a_refusal_is_its_own_calls_whatever_others_hear(start_hub: StartHub) -> None:

@@ -191,16 +191,15 @@ async def test_a_page_is_opened_only_after_a_yes(start_hub: StartHub) -> None:
     assert len(browser.opened) == 1
 
 
-@pytest.mark.parametrize(
-    "url", ["file:///etc/passwd", "javascript:alert(1)", "vscode://run", "http://[::1", "https://good.example\\@bad"]
-)
-async def test_only_web_pages_can_be_asked_for(start_hub: StartHub, url: str) -> None:
+async def test_only_web_pages_can_be_asked_for(start_hub: StartHub) -> None:
     person, browser = Person(), Browser()
     bench = await start_hub(SERVER, asking=Asking(person, open_url=browser))
-    assert await said(bench, "page", url=url) == {"action": "cancel"}
-    assert (person.asked, browser.opened) == ([], [])
-    with pytest.raises(ValueError, match="no web page"):
-        await open_in_browser(url)
+    odd = ("file:///etc/passwd", "javascript:alert(1)", "vscode://run", "http://[::1", "https://good.example\\@bad")
+    for url in odd:
+        assert await said(bench, "page", url=url) == {"action": "cancel"}, url
+        assert (person.asked, browser.opened) == ([], []), url
+        with pytest.raises(ValueError, match="no web page"):
+            await open_in_browser(url)
 
 
 async def test_a_page_that_cannot_be_opened_is_a_cancel(start_hub: StartHub) -> None:

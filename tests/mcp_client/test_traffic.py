@@ -70,13 +70,11 @@ async def test_both_sides_say_what_they_can_do(start_hub: StartHub) -> None:
     assert Traffic().capabilities == ([], [])
 
 
-@pytest.mark.parametrize("file", ["asking_server.py", "modern_server.py"])
-async def test_a_ping_takes_the_time_it_takes(start_hub: StartHub, file: str) -> None:
-    bench = await start_hub(program(file, name="one"))
+async def test_a_ping_takes_the_time_it_takes(start_hub: StartHub) -> None:
+    bench = await start_hub(program("asking_server.py", name="one"))
     before = bench.hub.traffic("one").revision
     assert 0 < await bench.hub.ping("one") < 10
-    asked = [message.method for message in bench.hub.traffic("one").after(before) if message.sent]
-    assert {"ping", "server/discover"} & set(asked)
+    assert "ping" in [message.method for message in bench.hub.traffic("one").after(before) if message.sent]
 
 
 async def test_a_ping_of_a_server_that_is_down_says_why(start_hub: StartHub) -> None:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 
 from console_app.command_line import COMMANDS
-from tests.program.process import Done, Fanout
+from tests.program.process import Fanout
 
 MODEL = ("-m", "offline/rehearsal")
 ENDPOINT_MODEL = ("-m", "openai/test-model")
@@ -90,9 +90,3 @@ def lines(name: str, *, session: str, server: str, tool: str, url: str) -> list[
     """The command lines of a command that ends by itself."""
     words = {"ID": session, "SERVER": server, "TOOL": tool, "TOOL {}": f"{tool} {{}}", "URL": url}
     return [[*name.split(), *(words.get(word, word) for word in given)] for given in ENDING[name]]
-
-
-def newest_session(fanout: Fanout) -> str:
-    """Its id."""
-    listed: Done = fanout.run("sessions", "list", "--jsonl")
-    return json.loads(listed.out.splitlines()[0])["id"]

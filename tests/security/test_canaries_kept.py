@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import shutil
+import subprocess
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -19,7 +20,9 @@ from console_app.config.servers import ServerConfig, read_mcp_config
 from console_app.config.settings import Settings
 from console_app.sessions.export import FORMATS, MOVING
 from tests.each import each
-from tests.program.process import Fanout
+from tests.examples import turns
+from tests.patience import PATIENCE
+from tests.program.process import Done, Fanout
 from tests.providers.live_endpoint import LiveEndpoint
 from tests.security.canaries import (
     ARGUMENTS,
@@ -42,6 +45,7 @@ from tests.security.canaries import (
 from tests.security.conftest import full_of_secrets
 from tests.security.every_command import ENDING, LEAVES, RUNNING, lines, prepare
 from tests.security.test_canaries import calls, printed
+from tests.security.test_sockets_of_commands import Watch
 from tests.wire_bytes import Answer, Call, Text
 from tests.wire_server import Reply, Request, WireServer
 
@@ -168,8 +172,7 @@ def used(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Used]:
         yield Used(before, done.events[0]["session_id"], url, fanout, said.events[0]["session_id"])
 
 
-@pytest.mark.parametrize("form", [*FORMATS, *MOVING])
-@pytest.mark.parametrize("env", [VARIABLES_SET, {}], ids=["same environment", "another environment"])
+@pytest.mark.parametrize(("form", "env"), turns([*FORMATS, *MOVING], [VARIABLES_SET, {}]))
 def test_no_form_of_export_has_a_secret_that_was_said(used: Used, form: str, env: dict[str, str]) -> None:
     """Without the variables nobody knows what they held."""
     done = used.after.run("sessions", "export", used.said, "--format", form, "--speed", "99", env=env)
@@ -180,12 +183,18 @@ def test_no_form_of_export_has_a_secret_that_was_said(used: Used, form: str, env
 
 
 @pytest.mark.parametrize("name", sorted(ENDING))
-def test_no_command_says_a_secret_and_no_file_keeps_one(used: Used, tmp_path: Path, name: str) -> None:
+def test_no_command_says_a_secret_and_no_file_keeps_one_and_nobody_can_arrive(
+    used: Used, tmp_path: Path, name: str
+) -> None:
     shutil.copytree(used.before, tmp_path, dirs_exist_ok=True)
     fanout = Fanout(tmp_path)
     for words in lines(name, session=used.first, server="spy", tool="spy.environment", url=used.endpoint):
         typed = f"{KEPT[3]}\n".encode() if name == "auth set" else b""
-        done = fanout.run(*words, stdin=typed, env={**VARIABLES_SET, "EDITOR": "true"})
+        process = fanout.start(*words, stdin=subprocess.PIPE, env={**VARIABLES_SET, "EDITOR": "true"})
+        watch = Watch(process.pid)
+        out, err = process.communicate(typed, PATIENCE)
+        assert watch.end() == set(), "it listens nowhere"
+        done = Done(process.returncode, out.decode(), err.decode())
         assert "usage:" not in done.err
         assert leaks({**printed(name, done), **files(fanout)}) == []
 

@@ -250,7 +250,7 @@ async def test_a_page_without_an_end_is_read_to_the_limit() -> None:
 
 @pytest.mark.parametrize("soup", ["<!--", "<!", "<a ", "</", "<![CDATA[", "<a b='", "<!DOCTYPE ", "<a/", "<title>"])
 def test_tags_without_an_end_are_read_within_a_bound(soup: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(web_pages, "READING_SECONDS", 0.4)
+    monkeypatch.setattr(web_pages, "READING_SECONDS", 0.2)
     page = "<p>Words</p>" + soup * (web_pages.LARGEST_PAGE // len(soup))
     began = time.thread_time()
     text = plain_text(page)

@@ -32,10 +32,14 @@ def work(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def serve(start_hub: Callable[..., Any], work: Path) -> Serve:
-    """Starts one bundled server in `work`."""
+    """Starts one bundled server in `work`; the same in every case of a test, with all that earlier cases left."""
+    started = dict[object, Bench]()
 
     async def start(name: str, **env: str) -> Bench:
-        bench: Bench = await start_hub(bundled(name, work, env))
+        key = (name, *sorted(env.items()))
+        if key not in started:
+            started[key] = await start_hub(bundled(name, work, env))
+        bench = started[key]
         assert bench.status().state == "ready", bench.status()
         return bench
 

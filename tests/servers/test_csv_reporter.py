@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from console_app.domain.tools import Outcome
 from console_app.servers.csv_reporter import ChartRequest, svg
+from tests.each import each
 from tests.mcp_client.conftest import Reports
 from tests.servers.conftest import Serve
 
@@ -29,6 +30,15 @@ def sales(work: Path) -> Path:
     path = work / "sales.csv"
     path.write_text(SALES)
     return path
+
+
+@pytest.fixture
+def odd_files(work: Path, tmp_path: Path) -> None:
+    """Files that are none of its own, or no table."""
+    (tmp_path / "secret.csv").write_text("a\n-8675309.25\n")
+    (work / "link.csv").symlink_to(tmp_path / "secret.csv")
+    (work / "empty.csv").write_text("\n\n")
+    (work / "binary.csv").write_bytes(b"a,b\0c")
 
 
 async def test_a_file_is_described_column_by_column(serve: Serve, sales: Path) -> None:
@@ -91,8 +101,8 @@ async def test_several_files_are_described_and_one_that_fails_leaves_the_others(
     assert "must be of type string" in (await bench.call("summarize_multiple_csvs", paths=[1])).content
 
 
-@pytest.mark.parametrize("tool", ["summarize_csv", "plot_csv"])
-@pytest.mark.parametrize(
+@each("tool", ["summarize_csv", "plot_csv"])
+@each(
     ("path", "why"),
     [
         ("../secret.csv", "is not followed"),
@@ -104,14 +114,10 @@ async def test_several_files_are_described_and_one_that_fails_leaves_the_others(
     ],
 )
 async def test_what_is_outside_or_no_csv_is_refused(
-    serve: Serve, work: Path, tmp_path: Path, tool: str, path: str, why: str
+    serve: Serve, work: Path, odd_files: None, tool: str, path: str, why: str
 ) -> None:
-    (tmp_path / "secret.csv").write_text("a\n-8675309.25\n")
-    (work / "link.csv").symlink_to(tmp_path / "secret.csv")
-    (work / "empty.csv").write_text("\n\n")
-    (work / "binary.csv").write_bytes(b"a,b\0c")
     bench = await serve("csv_reporter")
-    result = await bench.call(tool, path=path.format(tmp=tmp_path))
+    result = await bench.call(tool, path=path.format(tmp=work.parent))
     assert result.outcome is Outcome.FAILED
     assert why in result.content
     assert "8675309" not in result.content

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.each import each
 from tests.servers.stdio_client import StdioClient
 
 
@@ -29,8 +30,9 @@ def test_a_client_that_asked_for_no_progress_gets_none(demo: StdioClient) -> Non
     assert demo.notified == []
 
 
-@pytest.mark.parametrize("stages", [["plan", "build"], 2])
+@each("stages", [["plan", "build"], 2])
 def test_status_updates_go_through_the_stages_without_a_total(demo: StdioClient, stages: object) -> None:
+    demo.notified.clear()
     arguments = {"stages": stages, "interval_seconds": 0}
     request = demo.send("tools/call", name="status_updates", arguments=arguments, _meta={"progressToken": 7})
     text = demo.answer(request)["result"]["content"][0]["text"]
@@ -56,7 +58,7 @@ def test_fail_fails_with_its_message(demo: StdioClient) -> None:
     assert demo.call("fail") == ("This tool always fails.", True)
 
 
-@pytest.mark.parametrize("size", [0, 1, 79, 80, 81, 1_000_000])
+@each("size", [0, 1, 79, 80, 81, 1_000_000])
 def test_big_returns_exactly_so_many_bytes(demo: StdioClient, size: int) -> None:
     text, failed = demo.call("big", bytes=size)
     assert len(text.encode()) == size

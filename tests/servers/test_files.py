@@ -19,6 +19,7 @@ from console_app.domain.tools import Outcome
 from console_app.servers.parts.file_writing import EditError, Stamp, replaced, save, write_text
 from console_app.servers.parts.folders import Folders
 from console_app.servers.parts.server import ToolFailedError
+from tests.each import each
 from tests.servers.conftest import Serve
 
 
@@ -28,6 +29,15 @@ def outside(tmp_path: Path) -> Path:
     path = tmp_path / "secret.txt"
     path.write_text("the secret")
     return path
+
+
+@pytest.fixture
+def ways_out(work: Path, outside: Path) -> None:
+    """Links in the folder that lead to it."""
+    (work / "sub").mkdir()
+    (work / "link.txt").symlink_to(outside)
+    (work / "chain").symlink_to("link.txt")
+    (work / "folder_link").symlink_to(outside.parent)
 
 
 async def test_a_folder_is_listed_with_its_folders_first_and_the_sizes_of_its_files(serve: Serve, work: Path) -> None:
@@ -105,7 +115,7 @@ async def _read(bench: object, path: str) -> str:
     return (await bench.call("read_file", path=path)).content  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize(
+@each(
     "path",
     [
         "../secret.txt",
@@ -117,11 +127,7 @@ async def _read(bench: object, path: str) -> str:
         "chain",
     ],
 )
-async def test_no_path_leads_out_of_the_folder(serve: Serve, work: Path, outside: Path, path: str) -> None:
-    (work / "sub").mkdir()
-    (work / "link.txt").symlink_to(outside)
-    (work / "chain").symlink_to("link.txt")
-    (work / "folder_link").symlink_to(outside.parent)
+async def test_no_path_leads_out_of_the_folder(serve: Serve, ways_out: None, outside: Path, path: str) -> None:
     bench = await serve("files")
     path = path.format(outside=outside)
     for tool, more in (
@@ -316,7 +322,7 @@ async def test_the_clients_roots_are_the_folders_that_count(tmp_path: Path, work
             assert "is outside" in await read(str(work / "here.txt"))
 
 
-@pytest.mark.parametrize("tool", ["write_file", "edit_file", "apply_patch"])
+@each("tool", ["write_file", "edit_file", "apply_patch"])
 async def test_a_file_that_changed_since_it_was_read_is_refused_once_with_what_changed(
     serve: Serve, work: Path, tool: str
 ) -> None:
@@ -354,7 +360,7 @@ KEPT = {
 }
 
 
-@pytest.mark.parametrize("kept", KEPT)
+@each("kept", KEPT)
 async def test_encoding_line_ends_and_mode_are_kept(serve: Serve, work: Path, kept: str) -> None:
     path = work / "a.txt"
     bench = await serve("files", FANOUT_HOME=str(work.parent / "home"))
@@ -399,7 +405,7 @@ async def test_a_patch_changes_all_its_files_or_none(serve: Serve, work: Path) -
     assert len(result.structured["changes"]) == 5
 
 
-@pytest.mark.parametrize(
+@each(
     "patch",
     [
         "",

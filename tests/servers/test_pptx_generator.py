@@ -7,13 +7,13 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pptx import Presentation
 
 from console_app.domain.tools import Outcome
 from console_app.servers.parts.pptx_writer import LINES_A_SLIDE, pptx_bytes, read_slides
+from tests.each import each
 from tests.servers.conftest import Serve
 
 TALK = """# Parallel computing
@@ -132,7 +132,7 @@ async def test_the_folder_for_files_can_be_named(serve: Serve, work: Path, tmp_p
     assert list(work.iterdir()) == []
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "why"),
     [
         ({"markdown_content": "# A", "file_name": "../a.pptx"}, "not the name of a file"),

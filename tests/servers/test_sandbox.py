@@ -311,24 +311,24 @@ READS = (
 )
 
 
-@pytest.mark.parametrize("secret", SECRETS)
-def test_nothing_else_of_the_home_is_read(
-    tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch, secret: str
-) -> None:
+def test_nothing_else_of_the_home_is_read(tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     home = tmp_path / "home"
     work = home / "work"
-    (home / secret).parent.mkdir(parents=True)
-    (home / secret).write_text("a secret of mine")
+    for secret in SECRETS:
+        (home / secret).parent.mkdir(parents=True, exist_ok=True)
+        (home / secret).write_text("a secret of mine")
     work.mkdir()
     (work / "link").symlink_to(home)
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("FANOUT_SHELL_SANDBOX", kind.lower())
     with StdioClient("console_app.servers.shell", cwd=work) as shell:
         for command in (*READS, READS[0]):  # what a command has left in the folder shows nothing to the next
-            result = ran(shell, command.format(home=home, secret=secret))
+            tried = [f"({command.format(home=home, secret=secret)}\n)" for secret in SECRETS]
+            result = ran(shell, "\n".join(tried))
             assert "of mine" not in told(result), command
-        assert "The sandbox may have stopped this." in told(result)
-        assert "of mine" in told(ran(shell, f"cat {home}/{secret}", outside=True))
+        for secret in SECRETS:
+            assert "The sandbox may have stopped this." in told(ran(shell, f"cat {home}/{secret}"))
+            assert "of mine" in told(ran(shell, f"cat {home}/{secret}", outside=True))
 
 
 def test_tools_and_what_is_named_can_be_read_in_the_home(
@@ -479,9 +479,9 @@ def test_a_service_that_goes_as_the_sandbox_is_made_stops_no_command(
     assert (work / "file").read_text() == "once\n"
 
 
-@pytest.mark.parametrize("opened", ["echo x > {pipe}", "echo x 1<> {pipe}", "ln {pipe} mine && echo x > mine"])
+@each("opened", ["echo x > {pipe}", "echo x 1<> {pipe}", "ln {pipe} mine && echo x > mine"])
 def test_no_named_pipe_outside_is_written_into(shell: StdioClient, elsewhere: Path, opened: str) -> None:
-    os.mkfifo(pipe := elsewhere / "pipe")
+    os.mkfifo(pipe := Path(tempfile.mkdtemp(dir=elsewhere)) / "pipe")
     reader = os.open(pipe, os.O_RDWR | os.O_NONBLOCK)
     try:
         assert ran(shell, opened.format(pipe=pipe))["structuredContent"]["exit_code"] != 0
@@ -537,50 +537,68 @@ def test_no_network_is_reached(shell: StdioClient, command: str) -> None:
                 one()
 
 
-@pytest.mark.parametrize(
+def is_reached_outside_alone(shell: StdioClient, service: socket.socket, asked: str) -> None:
+    """A command reaches it at `asked` only where it runs outside."""
+    if service.type is socket.SOCK_STREAM:
+        service.listen()
+    service.setblocking(False)
+    kind = int(service.type)
+    connect = f"import socket; s = socket.socket(socket.AF_UNIX, {kind}); s.connect({asked!r}); s.send(b'x')"
+    assert ran(shell, f"python3 - << 'END'\n{connect}\nEND")["structuredContent"]["exit_code"] != 0
+    with pytest.raises(BlockingIOError):
+        service.accept() if service.type is socket.SOCK_STREAM else service.recv(9)
+    assert "reached\n" in told(ran(shell, f"python3 - << 'END'\n{connect}\nprint('reached')\nEND", outside=True))
+
+
+@each(
     "listens",
     [
-        *("outside", "in the folder", "datagrams", "a link to it", "a name of its own", "a relative name"),
-        *("a second name", "renamed", "a relative name of a folder that was left"),
+        *("outside", "in the folder", "datagrams", "a link to it", "a relative name"),
+        *("renamed", "a relative name of a folder that was left"),
     ],
 )
 def test_no_service_of_this_machine_is_reached(
-    work: Path, kind: str, elsewhere: Path, monkeypatch: pytest.MonkeyPatch, listens: str
+    shell: StdioClient, work: Path, elsewhere: Path, monkeypatch: pytest.MonkeyPatch, listens: str
 ) -> None:
-    monkeypatch.setenv("FANOUT_SHELL_SANDBOX", kind.lower())
-    monkeypatch.setenv("FANOUT_SHELL_NETWORK", "1" if listens == "a name of its own" else "")
-    way = socket.SOCK_DGRAM if listens == "datagrams" else socket.SOCK_STREAM
-    place = str((work if listens == "in the folder" else elsewhere) / "service")
-    asked = place
+    elsewhere = Path(tempfile.mkdtemp(dir=work if listens == "in the folder" else elsewhere))
+    asked = place = str(elsewhere / "service")
     if listens == "a link to it":
         asked = str(work / "link")
         (work / "link").symlink_to(place)
-    if listens == "a name of its own":
-        asked = place = f"\0{place}"
-    if listens == "a second name":
-        monkeypatch.setenv("HOME", str(elsewhere / "home"))
-        (elsewhere / "home").mkdir()
-        place = str(elsewhere / "home" / "service")
-    if place.startswith("\0") and kernel_sandbox.version() < 6:
-        pytest.skip("this kernel can't keep such names apart")
-    with socket.socket(socket.AF_UNIX, way) as service, StdioClient("console_app.servers.shell", cwd=work) as shell:
+    way = socket.SOCK_DGRAM if listens == "datagrams" else socket.SOCK_STREAM
+    with socket.socket(socket.AF_UNIX, way) as service, monkeypatch.context() as patch:
         if listens.startswith("a relative name"):
-            monkeypatch.chdir(elsewhere)
+            patch.chdir(elsewhere)
         service.bind("service" if listens.startswith("a relative name") else place)
         if listens == "renamed":
             os.rename(place, asked := str(elsewhere / "renamed"))
         if listens == "a relative name of a folder that was left":
-            monkeypatch.chdir(work.parent)
-        if listens == "a second name":
-            os.link(place, asked := str(elsewhere / "second"))
-        if way is socket.SOCK_STREAM:
-            service.listen()
-        service.setblocking(False)
-        connect = f"import socket; s = socket.socket(socket.AF_UNIX, {int(way)}); s.connect({asked!r}); s.send(b'x')"
-        assert ran(shell, f"python3 - << 'END'\n{connect}\nEND")["structuredContent"]["exit_code"] != 0
-        with pytest.raises(BlockingIOError):
-            service.accept() if way is socket.SOCK_STREAM else service.recv(9)
-        assert "reached\n" in told(ran(shell, f"python3 - << 'END'\n{connect}\nprint('reached')\nEND", outside=True))
+            patch.chdir(work.parent)
+        is_reached_outside_alone(shell, service, asked)
+
+
+def test_no_service_with_a_name_of_its_own_is_reached_where_there_is_a_network(
+    work: Path, kind: str, elsewhere: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if kernel_sandbox.version() < 6:
+        pytest.skip("this kernel can't keep such names apart")
+    monkeypatch.setenv("FANOUT_SHELL_SANDBOX", kind.lower())
+    monkeypatch.setenv("FANOUT_SHELL_NETWORK", "1")
+    with socket.socket(socket.AF_UNIX) as service, StdioClient("console_app.servers.shell", cwd=work) as shell:
+        service.bind(asked := f"\0{elsewhere}/service")
+        is_reached_outside_alone(shell, service, asked)
+
+
+def test_no_service_of_a_hidden_folder_is_reached_by_a_second_name(
+    work: Path, kind: str, elsewhere: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FANOUT_SHELL_SANDBOX", kind.lower())
+    monkeypatch.setenv("HOME", str(elsewhere / "home"))
+    (elsewhere / "home").mkdir()
+    with socket.socket(socket.AF_UNIX) as service, StdioClient("console_app.servers.shell", cwd=work) as shell:
+        service.bind(str(elsewhere / "home" / "service"))
+        os.link(elsewhere / "home" / "service", asked := elsewhere / "second")
+        is_reached_outside_alone(shell, service, str(asked))
 
 
 def test_git_that_goes_on_without_its_configuration_says_why(shell: StdioClient, kind: str) -> None:

@@ -12,6 +12,8 @@ import psutil
 import pytest
 
 from console_app.servers.parts.shell import commands
+from tests.each import each
+from tests.examples import turns
 from tests.patience import until_there
 from tests.servers.stdio_client import StdioClient
 
@@ -68,7 +70,7 @@ ENDS = {
 }
 
 
-@pytest.mark.parametrize("command", ENDS)
+@each("command", ENDS)
 def test_a_command_gives_its_output_and_exit(shell: StdioClient, command: str) -> None:
     code, text = ENDS[command]
     result = ran(shell, command)
@@ -92,8 +94,9 @@ def test_a_terminal_is_given_where_it_is_asked_for(shell: StdioClient) -> None:
     assert told(ran(shell, asked, pty=True)).replace("\r", "").startswith("yes\nnone")
 
 
-@pytest.mark.parametrize("pty", [False, True])
+@each("pty", [False, True])
 def test_a_flood_is_bounded_everywhere(shell: StdioClient, pty: bool) -> None:
+    shell.notified.clear()
     result = ran(shell, "yes 0123456789", timeout=1.0, pty=pty)
     assert "timed out after 1 s: exit " in told(result)
     data = result["structuredContent"]
@@ -111,18 +114,16 @@ def test_more_than_is_taken_ends_the_command(shell: StdioClient) -> None:
     assert "[binary output, " in told(result)
 
 
-@pytest.mark.parametrize("pty", [False, True])
-@pytest.mark.parametrize(
-    "command", ["head -c 5000 /dev/urandom", "head -c 90000 /dev/urandom", "cat $(command -v git)"]
-)
+@each("pty", [False, True])
+@each("command", ["head -c 5000 /dev/urandom", "head -c 90000 /dev/urandom", "cat $(command -v git)"])
 def test_binary_output_is_told_and_not_shown(shell: StdioClient, command: str, pty: bool) -> None:
     text = told(ran(shell, command, pty=pty))
     assert text.startswith("[binary output, ")
     assert len(text) < 300
 
 
-@pytest.mark.parametrize("pty", [False, True])
-@pytest.mark.parametrize("steps", [20, 9000])
+@each("pty", [False, True])
+@each("steps", [20, 9000])
 def test_of_a_progress_bar_its_last_state_is_in_the_result(shell: StdioClient, steps: int, pty: bool) -> None:
     bar = f"echo first; seq -f '%.0f of {steps} done' -s $'\\r' {steps}; echo last"
     text = told(ran(shell, bar, pty=pty)).replace("\r\n", "\n")
@@ -171,8 +172,7 @@ def _words(process: psutil.Process) -> list[str]:
         return []
 
 
-@pytest.mark.parametrize("sandbox", ["", "off"])
-@pytest.mark.parametrize("leaves", LEAVES)
+@pytest.mark.parametrize(("leaves", "sandbox"), turns(LEAVES, ["", "off"]))
 def test_what_a_command_leaves_behind_ends_with_it(
     work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, leaves: str, sandbox: str
 ) -> None:
@@ -217,7 +217,7 @@ def test_a_command_works_in_a_folder_inside_alone(shell: StdioClient, work: Path
     assert shell.call("run", command="pwd", cwd="nowhere")[1]
 
 
-@pytest.mark.parametrize(
+@each(
     "arguments",
     [{"command": ""}, {"command": "a\0b"}, {"command": "x" * 200_000}, {"command": "true", "timeout": 0}],
     ids=("empty", "NUL", "long", "no time"),

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
 from console_app.console.permissions import helpful_rules
 from console_app.domain.tools import Outcome, Risk
 from console_app.engine import ApprovalGate
+from tests.each import each
 from tests.servers.conftest import Serve
 from tests.servers.web_stand_in import HTML, web_stand_in
 
@@ -26,7 +25,7 @@ async def test_a_page_is_read_from_its_host_alone(serve: Serve) -> None:
         assert "leads to another host: fetch http://elsewhere.example/page" in away.content
 
 
-@pytest.mark.parametrize(
+@each(
     "url",
     ["http://127.0.0.1:1/", "http://localhost/", "http://[::1]/", "http://169.254.169.254/", "file:///etc/passwd", "x"],
 )
