@@ -59,8 +59,7 @@ async def test_the_prompt_grows_to_a_third_of_the_screen(tmp_path: Path) -> None
     async with app(tmp_path).run_test(size=(100, 30)) as pilot:
         prompt = chat(pilot.app).prompt
         low = prompt.outer_size.height
-        for _ in range(30):
-            await pilot.press("ctrl+j")
+        await pilot.press(*["ctrl+j"] * 12)
         await pilot.pause()
         assert low == 3
         assert 8 <= prompt.outer_size.height <= 10
