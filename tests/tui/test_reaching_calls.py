@@ -15,6 +15,7 @@ from console_app.domain.ports import CallReporter, Invocation
 from console_app.domain.transcript import CallView
 from console_app.engine import ApprovalGate
 from console_app.tui.lineview import CallBlock
+from tests.examples import EXPLORING
 from tests.tui.parts import (
     Answer,
     Tools,
@@ -459,18 +460,19 @@ async def test_the_hints_say_what_o_does_to_the_panel_as_it_is(tmp_path: Path) -
 async def test_a_key_behind_the_one_that_opens_a_menu_is_for_the_menu(tmp_path: Path) -> None:
     """It comes some rounds of the loop later: before the menu is there, while it comes, and in it."""
     bench = Bench()
-    fanout = app(tmp_path, WrittenModel(batch("wait", 1, 9), say("over")), bench.tools)
+    moments = range(0, 9, 1 if EXPLORING else 2)
+    fanout = app(tmp_path, WrittenModel(batch("wait", 1, len(moments)), say("over")), bench.tools)
     async with fanout.run_test(size=(100, 40)) as pilot:
         await pilot.press(*"go", "enter")
-        await until(pilot, lambda: len(running(pilot)) == 9)
-        for rounds in range(9):
-            await pilot.press(f"alt+{rounds + 1}")
+        await until(pilot, lambda: len(running(pilot)) == len(moments))
+        for number, rounds in enumerate(moments, 1):
+            await pilot.press(f"alt+{number}")
             await until(pilot, lambda: selected(pilot) is not None)
             fanout.post_message(events.Key("enter", "\r"))
             for _ in range(rounds):
                 await asyncio.sleep(0)
             fanout.post_message(events.Key("x", "x"))
-            left = 8 - rounds
+            left = len(moments) - number
             await until(pilot, lambda: len(running(pilot)) == left)  # noqa: B023
             await until(pilot, lambda: fanout.screen is chat(fanout))
         bench.free.set()
