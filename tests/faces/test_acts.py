@@ -13,7 +13,7 @@ from console_app.acp_agent.tool_calls import ending
 from console_app.console.intents.table import Cannot, Slash
 from console_app.console.reports.call_report import call_text
 from console_app.domain import events as ev
-from console_app.domain.call_description import state_of
+from console_app.domain.call_description import Act, refusal, state_of
 from console_app.domain.events import DecidedBy, Decision
 from console_app.domain.tools import Artifact, Outcome
 from console_app.domain.transcript import Transcript
@@ -21,6 +21,7 @@ from console_app.line_console.wording import came_of
 from console_app.sessions.export import exported
 from console_app.tui.lineview import CallBlock
 from tests.each import each
+from tests.examples import spread
 from tests.line_console.test_typed_ahead import Shown, opened
 from tests.tui.parts import NOW, Tools, WrittenModel, app, at_rest, chat, echo, say, until
 
@@ -152,8 +153,14 @@ async def _taken(lines: Shown, command: str) -> bool:
     return not any(words in lines.text[before:] for words in REFUSED)
 
 
-@each("face", [on_screen, in_lines])
 @each("state", STATES)
+def test_what_may_be_done_with_a_call_is_by_its_state(state: str) -> None:
+    call = Transcript.of(told(state)).calls["call-0"]
+    runs = call.outcome is None
+    assert {str(act) for act in Act if not refusal(call, act, siblings_run=runs)} == STATES[state][1]
+
+
+@each(("face", "state"), [(face, state) for face in (on_screen, in_lines) for state in spread(STATES, 8)])
 async def test_every_face_offers_the_same_acts_on_a_call(face: Any, state: str, tmp_path: Path) -> None:
     found = await face(tmp_path, state)
     if face is on_screen and "result" in STATES[state][1]:  # it has no key of its own: the form of `e` leads there

@@ -23,6 +23,7 @@ from console_app.domain.tools import ServerIdentity, ToolSpec
 from console_app.engine import ApprovalGate, Rule, RuleBindings, RuleKey
 from console_app.tui.asking.arguments_editor import ArgumentsEditor
 from tests.each import each
+from tests.examples import EXPLORING
 from tests.faces.faces import EditorFace, OneTool, answer
 from tests.line_console.test_typed_ahead import opened as lines_opened
 from tests.tui.parts import WrittenModel, app, chat, decide, pass_by, say, see, seen, until
@@ -139,10 +140,13 @@ class Waiting:
 
 @pytest.mark.parametrize("what", [*CALLS, *QUESTIONS])
 async def test_on_screen_a_key_accepts_only_what_was_displayed_to_its_end(what: str, tmp_path: Path) -> None:
+    """In `make test` with two of the texts: one that is read, and one that is mostly blank, at another size each."""
     waiting = Waiting(tmp_path, what)
+    turn, (line, lines, *blank) = [*CALLS, *QUESTIONS].index(what), TEXTS
+    texts = list(TEXTS) if EXPLORING else [(line, lines)[turn % 2], blank[turn % 4]][:: -1 if turn > 2 else 1]
     async with waiting.console.run_test(size=SIZES[0]) as pilot:
-        for number, text in enumerate(TEXTS, [*CALLS, *QUESTIONS].index(what)):
-            size = SIZES[number % 2]  # each text at both sizes, in some of these tests
+        for number, text in enumerate(texts):
+            size = SIZES[number % 2]
             await pilot.resize_terminal(*size)
             async with waiting.on(pilot, TEXTS[text]) as watched:
                 await is_accepted_at_its_end(watched, f"{text} at {size}")

@@ -96,18 +96,15 @@ def program(fanout: Inside) -> str:
 
 
 @pytest.mark.parametrize("way", [run, call, batch_of_calls, batch, program])
-def test_what_a_hook_denies_is_denied_without_a_face(fanout: Inside, way: Callable[[Inside], str]) -> None:
-    assert "no sums here" not in way(fanout)
-    fanout.write("home/config.toml", TABLE)
-    (fanout.cwd / "out.jsonl").unlink(missing_ok=True)
-    assert "a hook denied it: no sums here" in way(fanout)
-
-
-@pytest.mark.parametrize("way", [call, batch_of_calls, batch])
-def test_the_hook_after_a_call_hears_of_it(fanout: Inside, way: Callable[[Inside], str]) -> None:
+def test_the_hook_after_a_call_hears_of_it_and_what_one_denies_is_denied_without_a_face(
+    fanout: Inside, way: Callable[[Inside], str]
+) -> None:
     heard = fanout.cwd / "heard"
     fanout.write("home/config.toml", TABLE.replace("PreToolUse", "PostToolUse").replace(DENIES, f"cat >> {heard}"))
-    way(fanout)
+    assert "no sums here" not in way(fanout)
     told = json.loads(heard.read_text().partition("}{")[0].removesuffix("}") + "}")
     assert told["tool_name"] == "mcp__calculator__evaluate"
     assert told["tool_response"]["is_error"] is False
+    fanout.write("home/config.toml", TABLE)
+    (fanout.cwd / "out.jsonl").unlink(missing_ok=True)
+    assert "a hook denied it: no sums here" in way(fanout)

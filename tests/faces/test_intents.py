@@ -33,8 +33,15 @@ async def ways_of_all(tmp_path: Path) -> dict[str, Ways]:
     return {"screen": screen, "lines": lines, "editor": editor_ways(), "page": page}
 
 
-async def test_every_face_has_a_way_for_every_intent_or_a_reason(tmp_path: Path) -> None:
-    for face, ways in (await ways_of_all(tmp_path)).items():
+async def test_every_face_has_a_way_for_every_intent_or_a_reason_and_a_command_of_one_name_is_one_entry(
+    tmp_path: Path,
+) -> None:
+    """Its words, its arguments and its place in the order: so nothing of it can differ from face to face."""
+    all_ways = await ways_of_all(tmp_path)
+    for face, ways in all_ways.items():
+        commands = slash_commands(ways)
+        assert list(commands) == [name for name in INTENTS if name in commands], face
+        assert all(command.intent is INTENTS[name] for name, command in commands.items()), face
         assert set(ways) <= set(INTENTS), face
         for name, intent in INTENTS.items():
             way = ways.get(name, Slash())
@@ -43,25 +50,13 @@ async def test_every_face_has_a_way_for_every_intent_or_a_reason(tmp_path: Path)
                 assert face == "lines" or intent.argument != "CALL", f"/{name}: calls have no names on the {face}"
             elif isinstance(way, Cannot):
                 assert way.why, f"{face} doesn't say why it lacks {name}"
+    bound = {one.id for place in PLACES for one in place.BINDINGS if isinstance(one, Binding)}
+    assert {way.binding for way in all_ways["screen"].values() if isinstance(way, Key)} <= bound
 
 
 def test_a_face_without_a_way_that_only_it_can_have_is_told() -> None:
     with pytest.raises(ValueError, match=r"no way: theme$"):
         slash_commands({name: Cannot("none") for name in INTENTS if name != "theme"})
-
-
-async def test_every_key_of_the_screen_that_stands_for_an_intent_is_bound(tmp_path: Path) -> None:
-    bound = {one.id for place in PLACES for one in place.BINDINGS if isinstance(one, Binding)}
-    ways = (await ways_of_all(tmp_path))["screen"]
-    assert {way.binding for way in ways.values() if isinstance(way, Key)} <= bound
-
-
-async def test_a_command_of_one_name_is_one_entry_on_every_face(tmp_path: Path) -> None:
-    """Its words, its arguments and its place in the order: so nothing of it can differ from face to face."""
-    for ways in (await ways_of_all(tmp_path)).values():
-        commands = slash_commands(ways)
-        assert list(commands) == [name for name in INTENTS if name in commands]
-        assert all(command.intent is INTENTS[name] for name, command in commands.items())
 
 
 async def test_words_behind_a_command_that_takes_none_are_refused_on_screen_and_in_lines(tmp_path: Path) -> None:
@@ -88,11 +83,13 @@ async def test_words_that_a_command_does_not_know_change_nothing_on_screen_and_i
         "/policy sideways": "There is no policy sideways. There are: parallel, sequential, single.",
         "/effort some": "There is no effort some.",
     }
-    for words, answer in typed.items():
-        async with app(tmp_path).run_test(size=(140, 30), notifications=True) as pilot:
+    async with app(tmp_path).run_test(size=(140, 30), notifications=True) as pilot:
+        for words, answer in typed.items():
             await pilot.press(*words, "enter")
             await see(pilot, answer)
-        async with opened(tmp_path, WrittenModel(say("Hello."))) as shown:
+            chat(pilot.app).prompt.put("")
+    async with opened(tmp_path, WrittenModel(say("Hello."))) as shown:
+        for words, answer in typed.items():
             shown.type(words)
             await shown.see(answer)
 

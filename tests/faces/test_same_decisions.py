@@ -13,6 +13,7 @@ from console_app.domain.tools import ServerIdentity, ToolAnnotations, ToolSpec
 from console_app.engine import ApprovalGate, Rule, RuleBindings, RuleKey
 from console_app.providers import TextProtocol
 from tests.each import each
+from tests.examples import turns
 from tests.faces.faces import FACES, Answered, EditorFace, OneTool, answer
 from tests.tui.parts import WrittenModel, say
 
@@ -65,8 +66,12 @@ class Case:
         return ApprovalGate(ApprovalMode.ASK, [Rule("allow", "lab.*")], bindings=RuleBindings(bound))
 
 
-@each("face", FACES)
-@each("traits", CASES, ids=lambda traits: "+".join(sorted(traits)) or "plain")
+# Why a call asks is the gate's, so that each case is shown by one face, and all traits at once by every face.
+@each(
+    ("traits", "face"),
+    [*turns(CASES, FACES), *((frozenset(TRAITS), face) for face in FACES)],
+    ids=lambda one: one if isinstance(one, str) else "+".join(sorted(one)) or "plain",
+)
 async def test_every_face_offers_the_same_for_the_same_call(face: str, traits: frozenset[str], tmp_path: Path) -> None:
     case = Case(traits)
     tool = OneTool(case.spec())

@@ -143,20 +143,33 @@ async def test_one_is_approved_one_denied_with_words_one_denied(tmp_path: Path) 
         assert chat(pilot.app).focused is chat(pilot.app).prompt
 
 
-async def test_all_are_approved_at_once(tmp_path: Path) -> None:
-    async with waiting(tmp_path) as (pilot, board):
-        await reach(pilot, board)
-        await decide(pilot, "Y")
-        await see(pilot, "All decided.")
-        assert outcomes(pilot) == ["succeeded"] * 3
+async def next_turn(pilot: Pilot[Any], board: ApprovalBoard, *arguments: tuple[str, str]) -> None:
+    """The model makes these calls, and the board that they wait on has the focus."""
+    model = chat(pilot.app).services.engine.provider
+    assert isinstance(model, WrittenModel)
+    model.answers[:] = [calls(*arguments), say("All decided.")]
+    await until(pilot, lambda: not chat(pilot.app).console.conversation.busy)
+    await pilot.press(*"go", "enter")
+    await see(pilot, f"{len(arguments)} need")
+    await reach(pilot, board)
 
 
-async def test_all_are_denied_at_once(tmp_path: Path) -> None:
+async def ended(pilot: Pilot[Any]) -> list[str]:
+    """The outcomes of the turn's calls, once it is over."""
+    await until(pilot, lambda: not chat(pilot.app).console.conversation.busy)
+    return [str(call.outcome) for call in chat(pilot.app).ui.shown.transcript.turns[-1].calls]
+
+
+async def test_all_are_denied_at_once_or_run_by_a_rule_for_the_session(tmp_path: Path) -> None:
     async with waiting(tmp_path) as (pilot, board):
         await reach(pilot, board)
         await decide(pilot, "N")
-        await see(pilot, "All decided.")
-        assert outcomes(pilot) == ["denied"] * 3
+        assert await ended(pilot) == ["denied"] * 3
+        await next_turn(pilot, board, *THREE)
+        await decide(pilot, "a")
+        assert await ended(pilot) == ["succeeded"] * 3
+        rules = chat(pilot.app).services.engine.gate.rules
+        assert [(str(rule), rule.source) for rule in rules] == [("allow files.write", "this session")]
 
 
 async def tap(pilot: Pilot[Any], words: str) -> None:
@@ -224,6 +237,10 @@ async def test_the_board_takes_the_focus_from_an_empty_prompt_left_alone(tmp_pat
     async with waiting(tmp_path) as (pilot, board):
         prompt = chat(pilot.app).prompt
         assert prompt.has_focus
+        await pilot.press("d")
+        await pass_by(pilot, 60)
+        assert (prompt.has_focus, board.has_focus) == (True, False), "a draft is left alone"
+        await pilot.press("backspace")
         await pass_by(pilot)
         await until(pilot, lambda: board.has_focus)
         await pilot.press("tab")  # which was on its way here
@@ -233,17 +250,8 @@ async def test_the_board_takes_the_focus_from_an_empty_prompt_left_alone(tmp_pat
         await see(pilot, "need you")
 
 
-async def test_the_board_leaves_a_draft_alone(tmp_path: Path) -> None:
-    async with waiting(tmp_path) as (pilot, board):
-        prompt = chat(pilot.app).prompt
-        await pilot.press("d")
-        await pass_by(pilot, 60)
-        assert prompt.has_focus
-        assert not board.has_focus
-
-
-async def test_a_megabyte_of_arguments_scrolls(tmp_path: Path) -> None:
-    big = "x" * 1_000_000 + "THE END"
+async def test_a_hundred_kilobytes_of_arguments_scroll(tmp_path: Path) -> None:
+    big = "x" * 100_000 + "THE END"
     async with waiting(tmp_path, ("files_write", f'{{"content": "{big}"}}')) as (pilot, board):
         await reach(pilot, board)
         await pilot.press("pagedown")
@@ -265,19 +273,18 @@ async def test_arguments_that_rows_say_whole_are_not_said_to_scroll(tmp_path: Pa
         assert (view.place, board.border_subtitle) == ("", "")
 
 
-async def test_a_session_rule_lets_the_tool_run_from_then_on(tmp_path: Path) -> None:
-    async with waiting(tmp_path) as (pilot, board):
-        await reach(pilot, board)
-        await decide(pilot, "a")
-        await see(pilot, "All decided.")
-        assert outcomes(pilot) == ["succeeded"] * 3
-        rules = chat(pilot.app).services.engine.gate.rules
-        assert [(str(rule), rule.source) for rule in rules] == [("allow files.write", "this session")]
-
-
 async def test_edited_arguments_run_and_the_model_hears_of_them(tmp_path: Path) -> None:
     async with waiting(tmp_path, THREE[0]) as (pilot, board):
         await reach(pilot, board)
+        await pilot.press("e")
+        await until(pilot, lambda: isinstance(pilot.app.screen, ArgumentsEditor))
+        editor = pilot.app.screen
+        assert isinstance(editor, ArgumentsEditor)
+        await see(pilot, "valid")
+        await pilot.press("escape")
+        await until(pilot, lambda: chat(pilot.app).is_current)
+        assert outcomes(pilot) == ["None"], "leaving the form approves nothing"
+        await pass_by(pilot)
         await pilot.press("e")
         await until(pilot, lambda: isinstance(pilot.app.screen, ArgumentsEditor))
         editor = pilot.app.screen
@@ -297,16 +304,6 @@ async def test_edited_arguments_run_and_the_model_hears_of_them(tmp_path: Path) 
         (call,) = chat(pilot.app).ui.shown.transcript.calls.values()
         assert (call.arguments, call.edited) == ({}, True)
         assert call.content.endswith("\n\n{}")
-
-
-async def test_leaving_the_form_approves_nothing(tmp_path: Path) -> None:
-    async with waiting(tmp_path, THREE[0]) as (pilot, board):
-        await reach(pilot, board)
-        await pilot.press("e")
-        await until(pilot, lambda: isinstance(pilot.app.screen, ArgumentsEditor))
-        await pilot.press("escape")
-        await until(pilot, lambda: chat(pilot.app).is_current)
-        assert outcomes(pilot) == ["None"]
 
 
 async def test_a_call_that_cant_be_shown_cant_be_approved(tmp_path: Path) -> None:
@@ -454,7 +451,7 @@ async def test_a_finished_call_runs_again_in_its_open_batch_and_after_it(tmp_pat
 
 async def test_the_policy_changes_while_a_turn_runs(tmp_path: Path) -> None:
     async with waiting(tmp_path) as (pilot, _board):
-        await pilot.press(*"/policy sequential", "enter")
+        chat(pilot.app).prompt_area.take("/policy sequential")
         await see(pilot, "sequential")
         (toast,) = pilot.app._notifications  # pyright: ignore[reportPrivateUsage]
         assert toast.message == "Policy: sequential, from the next answer on."
@@ -474,11 +471,7 @@ async def test_a_comment_goes_along_with_what_is_decided_and_decides_nothing_by_
         first, second, _ = chat(pilot.app).ui.shown.transcript.calls.values()
         assert first.content.startswith("The user approved this call and said: mind the tone")
         assert "the user approved" not in second.content.lower()
-
-
-async def test_a_comment_stays_with_its_call_when_its_arguments_are_edited(tmp_path: Path) -> None:
-    async with waiting(tmp_path, THREE[2]) as (pilot, board):
-        await reach(pilot, board)
+        await next_turn(pilot, board, THREE[2])
         await pilot.press("c", *"this one", "enter")
         await pass_by(pilot)
         await pilot.press("e")
@@ -486,21 +479,17 @@ async def test_a_comment_stays_with_its_call_when_its_arguments_are_edited(tmp_p
         await pass_by(pilot)
         pilot.app.screen.query_one(TextArea).text = '{"path": "d.md"}'
         await pilot.press("ctrl+s")
-        await see(pilot, "All decided.")
-        (call,) = chat(pilot.app).ui.shown.transcript.calls.values()
-        assert call.arguments == {"path": "d.md"}
-        assert "The user approved this call and said: this one" in call.content
-
-
-async def test_who_denies_in_words_after_a_comment_goes_on_with_it(tmp_path: Path) -> None:
-    async with waiting(tmp_path, THREE[2]) as (pilot, board):
-        await reach(pilot, board)
+        await ended(pilot)
+        *_, edited = chat(pilot.app).ui.shown.transcript.calls.values()
+        assert edited.arguments == {"path": "d.md"}
+        assert "The user approved this call and said: this one" in edited.content
+        await next_turn(pilot, board, THREE[2])
         await pilot.press("c", *"too soon", "enter")
         await pass_by(pilot)
         await pilot.press("f", *", ask me", "enter")
-        await see(pilot, "All decided.")
-        (call,) = chat(pilot.app).ui.shown.transcript.calls.values()
-        assert call.content == "The user denied this call. too soon, ask me"
+        await ended(pilot)
+        *_, denied = chat(pilot.app).ui.shown.transcript.calls.values()
+        assert denied.content == "The user denied this call. too soon, ask me"
 
 
 async def test_a_row_has_the_number_of_its_panel_also_when_others_were_decided(tmp_path: Path) -> None:

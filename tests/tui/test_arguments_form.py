@@ -32,15 +32,11 @@ SCHEMA: dict[str, Any] = {
 ODD: list[dict[str, Any]] = [
     {"path": "a.md", "old": "one\ntwo\n\tthree\n", "times": 3, "every": False},
     {"path": "a.md", "old": "one\r\ntwo\rthree\n"},
-    {"path": ""},
-    {"path": " a.md ", "old": "", "tags": []},
-    {"path": "a.md", "beside": "what the schema does not know"},
-    {"path": "a.md", "times": 2**70, "ratio": 1.0},
-    {"path": "a.md", "ratio": 1e-9, "mode": None, "every": True},
-    {"path": "a.md", "tags": ["a", "a\nb", ""], "where": {"line": 1}},
-    {"path": "a.md", "where": {"line": 1, "column": 2}},
+    {"path": "", "old": "", "tags": [], "where": {}, "mode": "exact"},
+    {"path": " a.md ", "times": 2**70, "ratio": 1.0},
+    {"path": "a.md", "ratio": 1e-9, "mode": None, "every": True, "tags": ["a", "a\nb", ""], "where": {"line": 1}},
+    {"path": "a.md", "beside": "what the schema does not know", "where": {"line": 1, "column": 2}},
     {"path": "a\u200bb\x1b[31m.md", "old": '"quoted" \\n and \u2028'},
-    {"path": "a.md", "where": {}, "mode": "exact"},
 ]
 
 

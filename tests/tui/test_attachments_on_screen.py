@@ -52,11 +52,6 @@ def console(tmp_path: Path, server: WireServer) -> Open:
     return opened
 
 
-async def typed(pilot: Pilot[Any], text: str) -> None:
-    for character in text:
-        await pilot.press("space" if character == " " else character)
-
-
 def body(server: WireServer, number: int = 0) -> str:
     return json.dumps(server.requests[number].body, ensure_ascii=False)
 
@@ -67,7 +62,7 @@ async def test_a_name_with_spaces_is_completed_shown_and_sent(
     (tmp_path / "a name.txt").write_text("what is in it\n" * 600)
     server.script(Answer(Text("All read.")))
     async with console() as pilot:
-        await typed(pilot, "sum up @name")
+        await pilot.press(*"sum up @name")
         await see(pilot, "a name.txt")
         await pilot.press("tab")
         await until(pilot, lambda: chat(pilot.app).prompt.text == 'sum up @"a name.txt" ')
@@ -96,7 +91,7 @@ async def test_what_fits_better_comes_to_the_top_when_it_is_found_later(
 
     monkeypatch.setattr(FileIndex, "_goes_on", goes_on)  # the walk stands still before the second folder
     async with console() as pilot:
-        await typed(pilot, "@file777")
+        await pilot.press(*"@file777")
         await see(pilot, "file7-7-7-7.txt")
         assert "deep/file777.txt" not in seen(pilot.app)
         further.set()
@@ -194,7 +189,7 @@ async def test_what_is_pasted_names_nothing(console: Open, server: WireServer, t
     (tmp_path / "b.md").write_text("of the second")
     server.script(Answer(Text("All read.")))
     async with console() as pilot:
-        await typed(pilot, "see @a.md ")
+        await pilot.press(*"see @a.md ")
         chat(pilot.app).prompt.post_message(Paste("\n".join(["a log", *["and @b.md"] * 20])))
         await see(pilot, "[Pasted 21 lines]")
         await see(pilot, "+ a.md · ~3 tokens")
@@ -215,7 +210,7 @@ async def test_a_picture_on_the_clipboard_is_attached_by_ctrl_v_and_by_an_empty_
         monkeypatch.setenv(name, value)
     server.script(Answer(Text("A picture.")))
     async with console() as pilot:
-        await typed(pilot, "what is")
+        await pilot.press(*"what is")
         await pilot.press("ctrl+v")
         await see(pilot, "~20 tokens · picture")
         assert chat(pilot.app).prompt.text.startswith("what is @saved/picture-")
@@ -251,7 +246,7 @@ async def test_enter_waits_for_what_is_being_pasted(
     for name, value in environ(tmp_path, DISPLAY=":0", WAYLAND_DISPLAY="").items():
         monkeypatch.setenv(name, value)
     async with console() as pilot:
-        await typed(pilot, "what is")
+        await pilot.press(*"what is")
         await pilot.press("ctrl+v", "enter")
         assert chat(pilot.app).prompt.pasting
         assert chat(pilot.app).prompt.text == "what is"

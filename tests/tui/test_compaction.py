@@ -38,7 +38,7 @@ async def test_a_summary_takes_the_place_of_older_turns_and_can_be_taken_back(tm
     async with app(tmp_path, model).run_test(size=(110, 60)) as pilot:
         for number in range(4):
             await ask(pilot, f"prompt {number}")
-        await pilot.press(*"/compact", "enter")
+        chat(pilot.app).prompt_area.take("/compact")
         await see(pilot, "Compacted: the model reads a summary in place of the 4 messages before.")
         assert "prompt 0" in model.requests[4].messages[0].content
         assert "prompt 2" not in model.requests[4].messages[0].content
@@ -47,21 +47,30 @@ async def test_a_summary_takes_the_place_of_older_turns_and_can_be_taken_back(tm
         assert sent(model.requests[5])[0].startswith(f"{SUMMARY_OPENS}\n\nThey spoke of four things.")
         assert "prompt 2" in "".join(sent(model.requests[5]))
         assert "prompt 1" not in "".join(sent(model.requests[5]))
-        await pilot.press(*"/context", "enter")
+        chat(pilot.app).prompt_area.take("/context")
         await see(pilot, "A summary stands for the oldest 4 messages")
         await pilot.press("escape")
-        await pilot.press(*"/compact undo", "enter")
+        chat(pilot.app).prompt_area.take("/compact undo")
         await see(pilot, "Compaction taken back")
         await ask(pilot, "prompt 5")
         assert sent(model.requests[6])[0] == "prompt 0"
 
 
-async def test_the_row_opens_to_the_summary(tmp_path: Path) -> None:
-    model = WrittenModel(say("a"), say("b"), say("A summary of it."))
-    async with app(tmp_path, model).run_test(size=(110, 60)) as pilot:
+async def test_what_stops_a_summary_is_said_and_the_row_of_one_opens_to_it(tmp_path: Path) -> None:
+    model = WrittenModel(say("a"), say("b"), [asyncio.Event()], say("c"), say("A summary of it."))
+    async with app(tmp_path, model).run_test(size=(110, 60), notifications=True) as pilot:
         await ask(pilot, "one")
+        chat(pilot.app).prompt_area.take("/compact")
+        await see(pilot, "There is nothing to compact")
         await ask(pilot, "two")
-        await pilot.press(*"/compact", "enter")
+        chat(pilot.app).prompt_area.take("/compact")
+        await see(pilot, "Asking the model for a summary")
+        assert chat(pilot.app).console.conversation.busy
+        await pilot.press("escape")
+        await see(pilot, "Not compacted: you stopped it.")
+        await ask(pilot, "three")
+        assert sent(model.requests[3])[0] == "one"
+        chat(pilot.app).prompt_area.take("/compact")
         await see(pilot, "Compacted")
         assert "A summary of it." not in seen(pilot.app)
         await pilot.press("tab", "o")
@@ -139,13 +148,6 @@ async def test_a_first_turn_with_too_large_results_goes_on_with_them_shorter(tmp
         await see(pilot, "Shortened further because a request was too large: 1.")
 
 
-async def test_where_nothing_can_be_compacted_it_is_said(tmp_path: Path) -> None:
-    async with app(tmp_path).run_test(size=(110, 40), notifications=True) as pilot:
-        await ask(pilot, "one")
-        await pilot.press(*"/compact", "enter")
-        await see(pilot, "There is nothing to compact")
-
-
 async def compacted(folder: Path) -> str:
     """A session of three turns whose first two a summary stands for."""
     kept = library(folder)
@@ -153,7 +155,7 @@ async def compacted(folder: Path) -> str:
     async with console(folder, model, kept).run_test(size=(110, 60)) as pilot:
         for prompt in ("first", "second"):
             await ask(pilot, prompt)
-        await pilot.press(*"/compact", "enter")
+        chat(pilot.app).prompt_area.take("/compact")
         await see(pilot, "Compacted")
         await until(pilot, lambda: not chat(pilot.app).console.conversation.busy)
         await ask(pilot, "third")
@@ -171,11 +173,11 @@ async def test_a_compacted_session_comes_back_so_and_can_be_taken_back(tmp_path:
         await see(pilot, "One.")
         await ask(pilot, "fourth")
         assert sent(model.requests[0]) == [f"{SUMMARY_OPENS}\n\nS\n\nsecond", "Two.", "third", "Three.", "fourth"]
-        await pilot.press(*"/undo", "enter")
+        chat(pilot.app).prompt_area.take("/undo")
         await until(pilot, lambda: chat(pilot.app).prompt.text == "fourth")
         await see(pilot, "Compacted: the model reads a summary")
         chat(pilot.app).prompt.clear()
-        await pilot.press(*"/compact undo", "enter")
+        chat(pilot.app).prompt_area.take("/compact undo")
         await see(pilot, "Compaction taken back")
         await ask(pilot, "fifth")
         assert sent(model.requests[1]) == ["first", "One.", "second", "Two.", "third", "Three.", "fifth"]
@@ -192,10 +194,10 @@ async def test_undoing_the_turn_before_leaves_the_summary_in_force_and_on_screen
     async with console(tmp_path, model).run_test(size=(110, 60)) as pilot:
         for prompt in ("first", "second"):
             await ask(pilot, prompt)
-        await pilot.press(*"/compact", "enter")
+        chat(pilot.app).prompt_area.take("/compact")
         await see(pilot, "Compacted")
         await until(pilot, lambda: not chat(pilot.app).console.conversation.busy)
-        await pilot.press(*"/undo", "enter")
+        chat(pilot.app).prompt_area.take("/undo")
         await until(pilot, lambda: "Two." not in seen(pilot.app))
         await see(pilot, "Compacted: the model reads a summary")
         await until(pilot, lambda: chat(pilot.app).prompt.text == "second")
@@ -204,7 +206,9 @@ async def test_undoing_the_turn_before_leaves_the_summary_in_force_and_on_screen
         assert sent(model.requests[3]) == [f"{SUMMARY_OPENS}\n\nS\n\nsecond"]
 
 
-async def test_a_fork_from_before_the_summary_reads_it_all_and_one_from_behind_does_not(tmp_path: Path) -> None:
+async def test_a_fork_from_before_the_summary_reads_it_all_one_from_behind_does_not_and_a_replay_shows_it(
+    tmp_path: Path,
+) -> None:
     session = await compacted(tmp_path)
     kept = library(tmp_path)
     events = await kept.store.load(session)
@@ -217,6 +221,13 @@ async def test_a_fork_from_before_the_summary_reads_it_all_and_one_from_behind_d
             await ask(pilot, "and now")
             assert sent(model.requests[0])[0] == first
     await kept.close()
+    async with app(tmp_path, replay=Replay(events, speed=100)).run_test(size=(110, 60)) as pilot:
+        await see(pilot, "Three.")
+        lines = seen(pilot.app)
+        assert lines.index("Two.") < lines.index("Compacted: the model reads a summary") < lines.index("third")
+        chat(pilot.app).prompt_area.take("/compact")
+        await pilot.pause()
+        assert not chat(pilot.app).console.conversation.busy, "a replay"
 
 
 async def test_the_meter_falls_with_the_compaction_and_rises_when_it_is_taken_back(tmp_path: Path) -> None:
@@ -226,36 +237,8 @@ async def test_the_meter_falls_with_the_compaction_and_rises_when_it_is_taken_ba
         for prompt in ("first", "second"):
             await ask(pilot, prompt)
         await until(pilot, lambda: "900" in seen(pilot.app).splitlines()[0])
-        await pilot.press(*"/compact", "enter")
+        chat(pilot.app).prompt_area.take("/compact")
         await until(pilot, lambda: "900" not in seen(pilot.app).splitlines()[0])
         meter = seen(pilot.app).splitlines()[0]
-        await pilot.press(*"/compact undo", "enter")
+        chat(pilot.app).prompt_area.take("/compact undo")
         await until(pilot, lambda: seen(pilot.app).splitlines()[0] != meter)
-
-
-async def test_a_replay_shows_the_summary_where_it_was_made(tmp_path: Path) -> None:
-    session = await compacted(tmp_path)
-    kept = library(tmp_path)
-    events = await kept.store.load(session)
-    await kept.close()
-    async with app(tmp_path, replay=Replay(events, speed=100)).run_test(size=(110, 60)) as pilot:
-        await see(pilot, "Three.")
-        lines = seen(pilot.app)
-        assert lines.index("Two.") < lines.index("Compacted: the model reads a summary") < lines.index("third")
-        await pilot.press(*"/compact", "enter")
-        await pilot.pause()
-        assert not chat(pilot.app).console.conversation.busy
-
-
-async def test_escape_stops_a_compaction(tmp_path: Path) -> None:
-    model = WrittenModel(say("One."), say("Two."), [asyncio.Event()], say("Three."))
-    async with app(tmp_path, model).run_test(size=(110, 60)) as pilot:
-        for prompt in ("first", "second"):
-            await ask(pilot, prompt)
-        await pilot.press(*"/compact", "enter")
-        await see(pilot, "Asking the model for a summary")
-        assert chat(pilot.app).console.conversation.busy
-        await pilot.press("escape")
-        await see(pilot, "Not compacted: you stopped it.")
-        await ask(pilot, "third")
-        assert sent(model.requests[3])[0] == "first"

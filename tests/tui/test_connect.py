@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from textual import events
 from textual.pilot import Pilot
 from textual.widgets import Input, OptionList
 
@@ -52,8 +53,9 @@ async def opened(pilot: Pilot[Any]) -> None:
 
 
 async def type_in(pilot: Pilot[Any], name: str, text: str) -> None:
+    """As a paste, which takes a tenth of the time of keys."""
     field(pilot, name).focus()
-    await pilot.press(*text)
+    pilot.app.post_message(events.Paste(text))
     await until(pilot, lambda: field(pilot, name).value == text)
 
 

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import pytest
 from textual.app import App
 
 from console_app.domain.approvals import ApprovalMode
 from console_app.engine import ApprovalGate
+from tests.examples import turns
 from tests.tui.parts import Tools, WrittenModel, app, calls, chat, decide, echo, pass_by, say, see, seen, until
 from tests.tui.test_reaching_calls import told
 
@@ -52,11 +52,13 @@ async def ended(pilot: Any) -> None:
     await until(pilot, lambda: not conversation.busy and prompt.has_focus, "the end of the turn")
 
 
-@pytest.mark.parametrize("size", [SIZES[0], SIZES[-1]])
-async def test_a_call_runs_only_when_its_end_was_on_the_screen(size: tuple[int, int], tmp_path: Path) -> None:
-    console = console_of(tmp_path, *([arguments] for arguments, _ in HIDDEN.values()))
-    async with console.run_test(size=size) as pilot:
-        for before, (what, (arguments, tail)) in enumerate(HIDDEN.items()):
+async def test_a_call_runs_only_when_its_end_was_on_the_screen(tmp_path: Path) -> None:
+    cases = turns(HIDDEN, SIZES[::2])
+    console = console_of(tmp_path, *([HIDDEN[what][0]] for what, _ in cases))
+    async with console.run_test(size=SIZES[0]) as pilot:
+        for before, (what, size) in enumerate(cases):
+            arguments, tail = HIDDEN[what]
+            await pilot.resize_terminal(*size)
             board = await reach(pilot, 1)
             if tail in seen(console):
                 assert "x 199" in seen(console) or "x 400" in seen(console), f"blank space is counted: {what}"
@@ -72,13 +74,16 @@ async def test_a_call_runs_only_when_its_end_was_on_the_screen(size: tuple[int, 
             assert list(chat(console).ui.shown.transcript.calls.values())[-1].arguments == arguments
 
 
-@pytest.mark.parametrize("size", SIZES)
-async def test_the_key_for_all_runs_only_rows_that_were_seen(size: tuple[int, int], tmp_path: Path) -> None:
-    counts = (1, 4, 30)
-    console = console_of(tmp_path, *([{"n": n} for n in range(count)] for count in counts))
-    async with console.run_test(size=size) as pilot:
-        for count in counts:
+async def test_the_key_for_all_runs_only_rows_that_were_seen(tmp_path: Path) -> None:
+    cases = turns((4, 1, 30), SIZES)
+    console = console_of(tmp_path, *([{"n": n} for n in range(count)] for count, _ in cases))
+    async with console.run_test(size=SIZES[0]) as pilot:
+        for count, size in cases:
+            await pilot.resize_terminal(*size)
             board = await reach(pilot, count)
+            if count > 4:
+                await see(pilot, "more")
+                assert "↓" in seen(console), "a list that is cut says how many more there are"
             presses, already = 0, ran(console)
             while ran(console) == already:
                 before = len(board.selection.seen)
@@ -91,14 +96,6 @@ async def test_the_key_for_all_runs_only_rows_that_were_seen(size: tuple[int, in
                     assert ran(console) == already, "a row was decided that was not on the screen"
             assert count > 1 or presses == 1
             await ended(pilot)
-
-
-async def test_a_list_that_is_cut_says_how_many_more_there_are(tmp_path: Path) -> None:
-    console = console_of(tmp_path, [{"n": n} for n in range(12)])
-    async with console.run_test(size=(80, 24)) as pilot:
-        await reach(pilot, 12)
-        await see(pilot, "more")
-        assert "↓" in seen(console)
 
 
 async def test_nothing_waits_and_no_board_is_there(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from itertools import cycle, product
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from textual.widget import Widget
 
 from console_app.domain.approvals import ApprovalMode
 from console_app.engine import ApprovalGate
+from tests.examples import EXPLORING, turns
 from tests.tui.parts import Tools, WrittenModel, app, at_rest, calls, chat, decide, echo, pass_by, say, see, seen
 
 QUESTION = '{"question": "Which format?", "options": ["Markdown", "CSV"]}'
@@ -27,7 +28,7 @@ PLACES = {
     "help": ["f1"],
     "completions": ["slash"],
 }
-TOURS = [[(80, 12)], [(20, 5), (40, 12), (60, 15)]], [[(40, 24)], [(40, 24), (80, 12), (20, 5)]]
+TOURS = [(80, 12)], [(20, 5), (60, 15)], [(40, 24)], [(40, 12)]
 
 
 @asynccontextmanager
@@ -43,7 +44,8 @@ async def two_calls_wait(folder: Path) -> AsyncGenerator[Pilot[Any]]:
 async def test_the_focus_stays_where_it_is_through_every_size(tmp_path: Path) -> None:
     async with two_calls_wait(tmp_path) as pilot:
         console = pilot.app
-        for (place, keys), tours in zip(PLACES.items(), cycle(TOURS), strict=False):
+        for place, *tours in [(place, *TOURS) for place in PLACES] if EXPLORING else turns(PLACES, TOURS):
+            keys = PLACES[place]
             chat(console).prompt.focus()
             await pilot.press(*keys)
             await at_rest(pilot)
@@ -74,7 +76,7 @@ async def test_no_key_decides_what_is_covered(tmp_path: Path) -> None:
         board = chat(console).boards.approvals
         board.focus()
         await pass_by(pilot)
-        for size, key in product([(20, 5), (40, 24), (80, 12)], "yYnNae"):
+        for size, key in (product if EXPLORING else turns)([(20, 5), (40, 24), (80, 12)], "yYnNae"):
             await pilot.resize_terminal(*size)
             await decide(pilot, key)
             await pilot.resize_terminal(100, 40)

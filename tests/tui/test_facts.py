@@ -15,6 +15,7 @@ from console_app.domain.approvals import ApprovalMode
 from console_app.domain.ports import CallReporter, Invocation
 from console_app.engine import ApprovalGate
 from tests.each import each
+from tests.examples import turns
 from tests.tui.parts import (
     Server,
     Tools,
@@ -78,34 +79,40 @@ def console(folder: Path, bench: Bench) -> Any:
     return app(folder, batch(), bench.tools, gate=gate)
 
 
-@each("size", SIZES)
-async def test_of_a_batch_that_runs_and_asks_each_fact_is_told_once(tmp_path: Path, size: tuple[int, int]) -> None:
+async def test_of_a_batch_that_runs_and_asks_each_fact_is_told_once(tmp_path: Path) -> None:
     bench = Bench()
-    async with console(tmp_path, bench).run_test(size=size) as pilot:
+    async with console(tmp_path, bench).run_test(size=SIZES[0]) as pilot:
         await begun(pilot)
-        await see(pilot, "1 needs you ")
-        await see(pilot, "1 failed")
-        text = seen(pilot.app)
-        facts = {
-            r"6 running": 1,
-            r"1 failed": 1 if size[1] > 15 else None,
-            r"waiting for you|needs approval|Approve": 0,
-            r"\bMay\b": 1,
-            r"\bsave\b": 1,
-            r"no such table: orders": 1 if size[1] > 15 else None,
-            r"select 3": 1 if size[1] > 15 else None,
-            r"esc ": 1,
-            r"\btab ": 1,
-            r"test-model": 1,
-            r"faster|one by one": 0,
-        }
-        wrong = {fact: found for fact, count in facts.items()
-                 if count is not None and (found := len(re.findall(fact, text))) != count}  # fmt: skip
-        assert wrong == {}, text
+        for size in SIZES:
+            await pilot.resize_terminal(*size)
+            await at_rest(pilot)
+            await each_once(pilot, size)
         bench.free.set()
         await pilot.press("tab")
         await decide(pilot, "y")
         await see(pilot, "All of it.")
+
+
+async def each_once(pilot: Pilot[Any], size: tuple[int, int]) -> None:
+    await see(pilot, "1 needs you ")
+    await see(pilot, "1 failed")
+    text = seen(pilot.app)
+    facts = {
+        r"6 running": 1,
+        r"1 failed": 1 if size[1] > 15 else None,
+        r"waiting for you|needs approval|Approve": 0,
+        r"\bMay\b": 1,
+        r"\bsave\b": 1,
+        r"no such table: orders": 1 if size[1] > 15 else None,
+        r"select 3": 1 if size[1] > 15 else None,
+        r"esc ": 1,
+        r"\btab ": 1,
+        r"test-model": 1,
+        r"faster|one by one": 0,
+    }
+    wrong = {fact: found for fact, count in facts.items()
+             if count is not None and (found := len(re.findall(fact, text))) != count}  # fmt: skip
+    assert wrong == {}, text
 
 
 async def test_of_an_open_call_its_arguments_and_its_error_are_told_once(tmp_path: Path) -> None:
@@ -126,8 +133,7 @@ async def test_of_an_open_call_its_arguments_and_its_error_are_told_once(tmp_pat
                 await see(pilot, "o close")
 
 
-@each("size", SIZES)
-@each("total", [None, 8])
+@each(("size", "total"), turns(SIZES, [None, 8]))
 async def test_what_a_running_call_says_and_writes_stands_once(
     tmp_path: Path, size: tuple[int, int], total: int | None
 ) -> None:

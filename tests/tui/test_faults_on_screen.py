@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from console_app.domain import events as ev
+from tests.examples import spread
 from tests.program.process import Fanout
 from tests.program.terminal import Terminal
 from tests.tui.lineview.scenes import TinyApp, painted, screen_lines
@@ -32,8 +33,8 @@ FAULTS: list[tuple[str, Any, str]] = [
 # Each states a wait, till whose end nobody asks the endpoint; True where the console would try again by itself and Esc
 # ends that.
 WAITS: list[tuple[str, Any, str, bool]] = [
-    ("429 soon", error(429, "Slow down", **{"Retry-After": "20"}), r"Retrying: attempt 2", True),
     ("429 much later", error(429, "Slow down", **{"Retry-After": "900"}), "15 min|900", False),
+    ("429 soon", error(429, "Slow down", **{"Retry-After": "20"}), r"Retrying: attempt 2", True),
     ("500 with HTML", Reply.html("<html><b>Oops</b></html>", 500, {"Retry-After": "30"}), r"Retrying: attempt", True),
     ("503", error(503, "Down", **{"Retry-After": "30"}), r"Retrying: attempt 2", True),
     ("529", error(529, "Overloaded", **{"Retry-After": "30"}), r"Retrying: attempt 2", True),
@@ -68,7 +69,7 @@ def test_each_fault_is_told_and_the_console_goes_on(tmp_path: Path) -> None:
         assert len(server.requests) == asked + 3
 
 
-@pytest.mark.parametrize(("name", "reply", "says", "again"), WAITS, ids=[name for name, *_ in WAITS])
+@pytest.mark.parametrize(("name", "reply", "says", "again"), spread(WAITS, 3))
 def test_each_fault_that_states_a_wait_is_told_and_the_console_goes_on(
     tmp_path: Path, name: str, reply: Any, says: str, again: bool
 ) -> None:
@@ -88,22 +89,28 @@ def test_each_fault_that_states_a_wait_is_told_and_the_console_goes_on(
         assert len(server.requests) == 1
 
 
-def test_a_context_that_is_full_from_the_start_is_told_with_what_makes_room(tmp_path: Path) -> None:
+def test_a_context_that_is_full_from_the_start_an_answer_that_is_cut_and_an_empty_one_are_told(tmp_path: Path) -> None:
     with WireServer() as server, open_console(tmp_path, server) as terminal:
         server.script(error(400, TOO_LONG, "context_length_exceeded"))
         terminal.type("go\r")
         terminal.expect(r"20311[\s\S]*/compact")
         terminal.expect("failed ·")
         assert len(server.requests) == 1
-
-
-def test_an_answer_that_is_cut_keeps_what_came_and_says_so(tmp_path: Path) -> None:
-    with WireServer() as server, open_console(tmp_path, server) as terminal:
+        terminal.type("/new\r")
+        terminal.expect_gone("failed ·")
         server.script(Reply([chat_chunk({"role": "assistant", "content": "The first half"}), Cut()]))
         terminal.type("go\r")
         terminal.expect("The first half")
         terminal.expect("failed ·")
         terminal.expect("[Cc]ut off|connection")
+        terminal.type("/new\r")
+        terminal.expect_gone("failed ·")
+        asked = len(server.requests)
+        server.script(Answer(), Answer())
+        terminal.type("go\r")
+        terminal.expect("failed ·")
+        terminal.expect("empty answer twice; try again, or another model")
+        assert len(server.requests) == asked + 2
 
 
 END = [chat_chunk({}, "stop"), b"data: [DONE]\n\n"]
@@ -159,15 +166,6 @@ def test_whatever_an_endpoint_streams_is_shown_or_told(tmp_path: Path) -> None:
             terminal.expect("Ask, or /")
             terminal.type("/new\r")
             terminal.expect_gone("(failed|done) ·")
-
-
-def test_an_empty_answer_is_asked_about_once_and_then_told(tmp_path: Path) -> None:
-    with WireServer() as server, open_console(tmp_path, server) as terminal:
-        server.script(Answer(), Answer())
-        terminal.type("go\r")
-        terminal.expect("failed ·")
-        terminal.expect("empty answer twice; try again, or another model")
-        assert len(server.requests) == 2
 
 
 def said(server: WireServer, request: int = -1) -> str:

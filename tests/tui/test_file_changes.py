@@ -19,6 +19,7 @@ from console_app.domain.approvals import ApprovalMode
 from console_app.domain.safe_text import is_safe
 from console_app.engine import ApprovalGate
 from console_app.tui.lineview.palette import contrast
+from tests.examples import turns
 from tests.tui.parts import Tools, WrittenModel, app, calls, chat, decide, echo, painted, see, seen, until
 
 TEXT = "".join(f"line {n}\n" for n in range(1, 41))
@@ -179,26 +180,34 @@ async def test_the_board_shows_the_diff_against_the_file_as_it_is_now(folder: Pa
         await pilot.press("escape")
 
 
-@pytest.mark.parametrize("theme", ["fanout-dark", "fanout-light", "contrast-dark", "nord"])
-async def test_what_is_removed_is_in_another_colour_than_what_stays(folder: Path, theme: str) -> None:
+async def test_what_is_removed_is_in_another_colour_than_what_stays(folder: Path) -> None:
     edit = '{"path": "a.txt", "old_text": "line 20", "new_text": "LINE 20"}'
-    console = board(folder, ("files_edit", edit), theme=theme)
+    console = board(folder, ("files_edit", edit))
     async with console.run_test(size=(80, 24)) as pilot:
         await pilot.press("g", "enter")
         await see(pilot, "+ 20")
-        area = chat(console).boards.approvals.region
-        lines = [strip.crop(area.x, area.right) for strip in painted(console)[area.y : area.bottom]]
-        removed, added = (
-            next(one.style for strip in lines if f"{mark} 20" in strip.text for one in strip if one.text == f"{mark} ")
-            for mark in "-+"
-        )
-        for style, name in ((removed, "error"), (added, "success")):
-            assert style is not None
-            assert style.color is not None
-            assert style.bgcolor is not None
-            ink = Color.from_rich_color(style.color)
-            assert ink.hex == Color.parse(console.theme_variables[name]).hex
-            assert contrast(ink, Color.from_rich_color(style.bgcolor)) >= 4.5
+        for theme in ("fanout-dark", "fanout-light", "contrast-dark", "nord"):
+            console.theme = theme
+            await pilot.pause()
+            area = chat(console).boards.approvals.region
+            lines = [strip.crop(area.x, area.right) for strip in painted(console)[area.y : area.bottom]]
+            removed, added = (
+                next(
+                    one.style
+                    for strip in lines
+                    if f"{mark} 20" in strip.text
+                    for one in strip
+                    if one.text == f"{mark} "
+                )
+                for mark in "-+"
+            )
+            for style, name in ((removed, "error"), (added, "success")):
+                assert style is not None
+                assert style.color is not None
+                assert style.bgcolor is not None
+                ink = Color.from_rich_color(style.color)
+                assert ink.hex == Color.parse(console.theme_variables[name]).hex
+                assert contrast(ink, Color.from_rich_color(style.bgcolor)) >= 4.5
 
 
 async def test_a_call_whose_row_says_all_takes_a_line(folder: Path) -> None:
@@ -216,8 +225,7 @@ async def test_a_call_whose_row_says_all_takes_a_line(folder: Path) -> None:
 SIZES = ((60, 15), (80, 24), (120, 40))
 
 
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("count", [1, 3, 40])
+@pytest.mark.parametrize(("size", "count"), turns(SIZES, [40, 1, 3]))
 async def test_what_an_edit_changes_is_seen_where_it_is_decided_beside_the_counts_and_the_prompt(
     folder: Path, size: tuple[int, int], count: int
 ) -> None:

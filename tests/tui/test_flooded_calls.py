@@ -10,27 +10,26 @@ from console_app.domain.tools import Outcome
 from console_app.engine import ApprovalGate
 from console_app.mcp_client import Hub
 from console_app.tui.app import FanoutApp
-from tests.each import each
 from tests.mcp_client.conftest import faulty
 from tests.patience import PATIENCE
-from tests.tui.parts import WrittenModel, calls, chat, decide, say, see, services, until
+from tests.tui.parts import WrittenModel, at_rest, calls, chat, decide, say, see, services, until
 
 LINES = 3_000
 
 
-@each("size", [(120, 40), (80, 24)], ids=str)
-async def test_a_flood_of_log_lines_shows_the_newest_and_counts_what_it_left_out(
-    tmp_path: Path, size: tuple[int, int]
-) -> None:
+async def test_a_flood_of_log_lines_shows_the_newest_and_counts_what_it_left_out(tmp_path: Path) -> None:
     hub = Hub([faulty("log-flood")], log_dir=tmp_path / "logs", files_dir=tmp_path / "files")
     await hub.start()
     await hub.ready(PATIENCE)
     model = WrittenModel(calls(("odd_work", f'{{"wait": true, "lines": {LINES}}}')), say("fine"))
     console = FanoutApp(services(tmp_path, model, hub, gate=ApprovalGate(ApprovalMode.YOLO)))
     try:
-        async with console.run_test(size=size) as pilot:
+        async with console.run_test(size=(120, 40)) as pilot:
             await pilot.press(*"go", "enter")
             await see(pilot, f"line {LINES - 1}")  # the newest, while it runs
+            await pilot.resize_terminal(80, 24)
+            await at_rest(pilot)
+            await see(pilot, f"line {LINES - 1}")
             (call,) = chat(console).services.engine.transcript.calls.values()
             assert call.logged == LINES
             lines = log_lines(call)

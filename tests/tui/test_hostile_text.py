@@ -6,7 +6,6 @@ import re
 from pathlib import Path
 
 from console_app.tui.app import FanoutApp
-from tests.each import each
 from tests.tui.parts import Server, Tools, WrittenModel, app, calls, chat, echo, say, see, seen, until
 
 MARKUP = "[/red][@click=app.quit]x[/]"
@@ -66,28 +65,26 @@ async def test_a_turn_its_approval_and_its_queue(tmp_path: Path) -> None:
         clean(gate_console)
 
 
-@each(
-    ("keys", "text"),
-    [
-        (("ctrl+l",), SHOWN),
-        (("ctrl+r",), SHOWN),
-        ((*"/log", "enter"), SHOWN),
-        ((*"/model", "enter"), f"lab/{SHOWN}"),
-        (tuple("@file"), "[@click=app.quit]"),
-        (("up",), SHOWN),
-    ],
-    ids=["servers", "history", "log", "models", "files", "prompt"],
-)
-async def test_dialogs_and_lists(tmp_path: Path, keys: tuple[str, ...], text: str) -> None:
-    async with console(tmp_path).run_test(size=(160, 40)) as pilot:
-        await pilot.press(*keys)
-        await see(pilot, text)
-        clean(pilot.app)
-
-
-async def test_a_toast(tmp_path: Path) -> None:
+async def test_dialogs_lists_and_a_toast(tmp_path: Path) -> None:
     hostile = console(tmp_path)
     async with hostile.run_test(size=(160, 40), notifications=True) as pilot:
+        for key, shown in (("ctrl+l", "failed"), ("ctrl+r", SHOWN), ("/log", SHOWN), ("/model", f"lab/{SHOWN}")):
+            if key.startswith("/"):
+                chat(hostile).prompt_area.take(key)
+            else:
+                await pilot.press(key)
+            await until(pilot, lambda: len(hostile.screen_stack) > 1)
+            await see(pilot, shown)
+            await see(pilot, SHOWN)
+            clean(hostile)
+            while len(hostile.screen_stack) > 1:
+                await pilot.press("escape")
+        for keys, shown in (("@file", "[@click=app.quit]"), (["up"], SHOWN)):
+            await pilot.press(*keys)
+            await see(pilot, shown)
+            clean(hostile)
+            await pilot.press("escape")
+            chat(hostile).prompt.put("")
         chat(hostile).ui.toast(MARKUP)
         await see(pilot, MARKUP)
         clean(hostile)

@@ -13,7 +13,7 @@ from console_app.tui.main_screen.screen import ChatScreen
 from console_app.tui.servers.screen import ServersScreen
 from console_app.tui.terminal.key_order import KeysInOrder
 from console_app.tui.widgets.pick_list import PickList
-from tests.each import each
+from tests.examples import spread
 from tests.patience import until_so
 from tests.tui.parts import Server, app, chat, pass_by, until
 from tests.tui.test_key_order import Ask, Writing
@@ -38,22 +38,24 @@ async def comes(console: KeysInOrder[Any], holds: Callable[[], bool]) -> None:
     await until_so(look, f"what is typed, with {console.held} held up")
 
 
-@each(
-    ("text", "then", "stays"),
-    [("/new", "hello", "hello"), ("hello", "more", "more"), ("/nothing", "more", "/nothingmore"), ("/cle", "x", "x")],
-)
-async def test_what_is_written_while_a_message_is_on_its_way_stays(
-    tmp_path: Path, text: str, then: str, stays: str
-) -> None:
+async def test_what_is_written_while_a_message_is_on_its_way_stays(tmp_path: Path) -> None:
     console = app(tmp_path)
     async with console.run_test() as pilot:
         prompt = chat(console).prompt
-        await pilot.press(*text)
-        prompt.action_submit()
-        prompt.insert(then)
-        await until(pilot, lambda: prompt.text == stays and not chat(console).console.conversation.busy)
-        kept = (tmp_path / "history").read_text() if (tmp_path / "history").exists() else ""
-        assert then not in kept
+        for text, then, stays in (
+            ("/new", "hello", "hello"),
+            ("hello", "more", "more"),
+            ("/nothing", "more", "/nothingmore"),
+            ("/cle", "x", "x"),
+        ):
+            prompt.put("")
+            await pilot.press(*text)
+            prompt.action_submit()
+            prompt.insert(then)
+            await until(
+                pilot, lambda stays=stays: prompt.text == stays and not chat(console).console.conversation.busy, text
+            )
+            assert then not in (tmp_path / "history").read_text(), text
 
 
 async def test_a_message_that_is_not_taken_stands_as_it_stood(tmp_path: Path) -> None:
@@ -68,7 +70,7 @@ async def test_behind_every_command_letters_reach_the_prompt_or_its_dialog(tmp_p
     console = app(tmp_path, server_statuses=lambda: [Server("lab")])
     async with console.run_test() as pilot:
         screen = chat(console)
-        for command in [one.intent.name for one in screen.commands if one.intent.name not in ELSEWHERE]:
+        for command in spread([one.intent.name for one in screen.commands if one.intent.name not in ELSEWHERE], 12):
             typed(console, *f"/{command}", "enter", "x", "y")
             await until(pilot, lambda: not console.held and not console.key_under_way)
             await pass_by(pilot)
@@ -131,10 +133,10 @@ async def test_on_a_busy_machine_a_dialog_closes_before_the_keys_behind_it(tmp_p
         assert console.sent == ["one"]
 
 
-@each("key", ["alt+q", "alt+t"])
-async def test_alt_and_a_letter_write_nothing(tmp_path: Path, key: str) -> None:
+async def test_alt_and_a_letter_write_nothing(tmp_path: Path) -> None:
     console = app(tmp_path)
     async with console.run_test() as pilot:
-        console.post_message(events.Key(key, key[-1]))
+        for key in ("alt+q", "alt+t"):
+            console.post_message(events.Key(key, key[-1]))
         typed(console, "x")
         await until(pilot, lambda: chat(console).prompt.text == "x")

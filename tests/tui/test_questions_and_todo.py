@@ -51,8 +51,8 @@ async def reach(pilot: Pilot[Any]) -> None:
     await pass_by(pilot)
 
 
-async def test_a_question_is_answered_by_number(tmp_path: Path) -> None:
-    async with talking(tmp_path, calls(QUESTION), say("Good.")) as pilot:
+async def test_a_question_is_answered_by_number_or_in_your_own_words(tmp_path: Path) -> None:
+    async with talking(tmp_path, calls(QUESTION), say("Good."), calls(QUESTION), say("Better.")) as pilot:
         await see(pilot, "2 [@click=app.quit]x")
         await see(pilot, "A question")
         await reach(pilot)
@@ -60,6 +60,13 @@ async def test_a_question_is_answered_by_number(tmp_path: Path) -> None:
         await see(pilot, "Good.")
         assert sent(pilot)[-1] == "The user answered:\n[@click=app.quit]x"
         await until(pilot, lambda: chat(pilot.app).prompt.has_focus)
+        await until(pilot, lambda: not chat(pilot.app).console.conversation.busy)
+        await pilot.press(*"go", "enter")
+        await until(pilot, lambda: chat(pilot.app).boards.questions.is_asking)
+        await reach(pilot)
+        await pilot.press("w", *"as a poem", "enter")
+        await see(pilot, "Better.")
+        assert sent(pilot)[-1] == "The user answered:\nas a poem"
 
 
 async def click_on(pilot: Pilot[Any], words: str) -> None:
@@ -92,15 +99,6 @@ async def test_the_keys_of_a_question_are_broken_between_two(tmp_path: Path) -> 
         assert "does not want to answer" in sent(pilot)[-1]
 
 
-async def test_a_question_is_answered_in_your_own_words(tmp_path: Path) -> None:
-    async with talking(tmp_path, calls(QUESTION), say("Good.")) as pilot:
-        await see(pilot, "Which format?")
-        await reach(pilot)
-        await pilot.press("w", *"as a poem", "enter")
-        await see(pilot, "Good.")
-        assert sent(pilot)[-1] == "The user answered:\nas a poem"
-
-
 async def test_a_question_without_answers_takes_words_at_once_and_n_gives_none(tmp_path: Path) -> None:
     async with talking(tmp_path, calls(OPEN_QUESTION, OPEN_QUESTION), say("Good.")) as pilot:
         board = chat(pilot.app).boards.questions
@@ -131,10 +129,12 @@ async def test_what_is_typed_on_a_question_is_its_answer_and_what_was_typed_ahea
         assert sent(pilot)[-1] == "The user answered:\na poem"
 
 
-async def test_escape_leaves_a_question_open(tmp_path: Path) -> None:
+async def test_a_question_takes_the_focus_from_an_empty_prompt_and_escape_leaves_it_open(tmp_path: Path) -> None:
     async with talking(tmp_path, calls(QUESTION), say("Good.")) as pilot:
         await see(pilot, "Which format?")
-        await reach(pilot)
+        await pass_by(pilot)
+        await until(pilot, lambda: chat(pilot.app).boards.questions.has_focus)
+        await pass_by(pilot)
         await pilot.press("escape")
         await until(pilot, lambda: chat(pilot.app).prompt.has_focus)
         await pass_by(pilot, 60)
@@ -157,19 +157,12 @@ async def test_keys_typed_ahead_choose_no_answer(tmp_path: Path) -> None:
         assert board.is_asking
 
 
-async def test_the_question_takes_the_focus_from_an_empty_prompt(tmp_path: Path) -> None:
-    async with talking(tmp_path, calls(QUESTION), say("Good.")) as pilot:
-        await see(pilot, "Which format?")
-        await pass_by(pilot)
-        await until(pilot, lambda: chat(pilot.app).boards.questions.has_focus)
-
-
 async def test_the_list_is_seen_and_your_changes_reach_the_model(tmp_path: Path) -> None:
     async with talking(tmp_path, calls(TODO), say("Planned."), say("Seen.")) as pilot:
         await see(pilot, "Planned.")
         await see(pilot, "1 of 2 done")
         assert "● done" in seen(pilot.app)
-        await pilot.press(*"/todo", "enter")
+        chat(pilot.app).prompt_area.take("/todo")
         await until(pilot, lambda: chat(pilot.app).boards.todo.has_focus)
         await pilot.press("j", "space")
         await see(pilot, "2 of 2 done")
@@ -179,6 +172,9 @@ async def test_the_list_is_seen_and_your_changes_reach_the_model(tmp_path: Path)
         await see(pilot, "Write it up")
         await pilot.press("k", "k", "d")
         await until(pilot, lambda: len(chat(pilot.app).boards.todo.items) == 2)
+        await pilot.press(*"why")
+        assert chat(pilot.app).prompt.text == "", "no keys of the list"
+        await told(pilot, "w does nothing here now. esc goes to the prompt.")
         await pilot.press("escape", *"on", "enter")
         await see(pilot, "Seen.")
         assert any("[x] Sum up\n[ ] Write it up" in text for text in sent(pilot))
@@ -193,7 +189,7 @@ async def test_on_a_low_screen_the_list_is_one_line(tmp_path: Path) -> None:
 async def test_a_list_begins_with_an_item_of_yours(tmp_path: Path) -> None:
     async with talking(tmp_path, say("Hello.")) as pilot:
         await see(pilot, "Hello.")
-        await pilot.press(*"/todo", "enter")
+        chat(pilot.app).prompt_area.take("/todo")
         await until(pilot, lambda: chat(pilot.app).boards.todo.has_focus_within)
         await pilot.press(*"Water plants", "enter")
         await see(pilot, "0 of 1 done")
@@ -204,20 +200,8 @@ async def test_another_session_has_another_list(tmp_path: Path) -> None:
         await see(pilot, "Planned.")
         await see(pilot, "1 of 2 done")
         stored = [*chat(pilot.app).ui.shown.transcript.todo]
-        await pilot.press(*"/new", "enter")
+        chat(pilot.app).prompt_area.take("/new")
         await until(pilot, lambda: "of 2 done" not in seen(pilot.app))
         assert chat(pilot.app).boards.todo.items == ()
         await chat(pilot.app).ui.show_stored([ev.TurnStarted(turn=1, prompt="go"), ev.TodoChanged(items=tuple(stored))])
         await see(pilot, "1 of 2 done")
-
-
-async def test_what_is_no_key_of_the_list_is_refused_and_not_written(tmp_path: Path) -> None:
-    async with talking(tmp_path, calls(TODO), say("Planned.")) as pilot:
-        await see(pilot, "Planned.")
-        await pilot.press(*"/todo", "enter")
-        await until(pilot, lambda: chat(pilot.app).boards.todo.has_focus)
-        await pilot.press(*"why")
-        assert chat(pilot.app).prompt.text == ""
-        await told(pilot, "w does nothing here now. esc goes to the prompt.")
-        await pilot.press("escape", *"why")
-        assert chat(pilot.app).prompt.text == "why"

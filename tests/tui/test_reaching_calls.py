@@ -15,7 +15,7 @@ from console_app.domain.ports import CallReporter, Invocation
 from console_app.domain.transcript import CallView
 from console_app.engine import ApprovalGate
 from console_app.tui.lineview import CallBlock
-from tests.each import each
+from tests.examples import EXPLORING
 from tests.tui.parts import (
     Answer,
     Tools,
@@ -242,24 +242,27 @@ async def test_the_menu_of_a_running_call_has_what_can_be_done_with_it(tmp_path:
         await until(pilot, lambda: any(call.detached for call in running(pilot)))
 
 
-@each("word", ["is it done?", "xerox", "no idea", "rerun", "open"])
-async def test_two_letters_right_behind_each_other_are_typing(tmp_path: Path, word: str) -> None:
+async def test_two_letters_right_behind_each_other_are_typing(tmp_path: Path) -> None:
     bench = Bench()
     async with app(tmp_path, WrittenModel(batch("wait", 0, 2)), bench.tools).run_test(size=(100, 30)) as pilot:
         screen = chat(pilot.app)
         await pilot.press(*"go", "enter")
         await until(pilot, lambda: len(running(pilot)) == 2)
-        await pilot.press("alt+up")
-        await pass_by(pilot)
-        for char in word:
-            await pilot.press("space" if char == " " else "question_mark" if char == "?" else char)
-        await until(pilot, lambda: screen.prompt.text == word)
-        await pass_by(pilot)
-        assert len(running(pilot)) == 2
-        assert pilot.app.screen is screen
+        for word in ("is it done?", "xerox", "no idea", "rerun", "open"):
+            screen.prompt.put("")
+            await pilot.press("alt+up")
+            await pass_by(pilot)
+            for char in word:
+                await pilot.press("space" if char == " " else "question_mark" if char == "?" else char)
+            await until(pilot, lambda word=word: screen.prompt.text == word)
+            await pass_by(pilot)
+            assert len(running(pilot)) == 2, word
+            assert pilot.app.screen is screen, word
 
 
-async def test_a_letter_with_a_consequence_counts_after_half_a_second(tmp_path: Path) -> None:
+async def test_a_letter_with_a_consequence_counts_after_half_a_second_and_escape_goes_to_the_prompt_first(
+    tmp_path: Path,
+) -> None:
     bench = Bench()
     async with app(tmp_path, WrittenModel(batch("wait", 0, 2)), bench.tools).run_test(size=(100, 30)) as pilot:
         await pilot.press(*"go", "enter")
@@ -270,17 +273,10 @@ async def test_a_letter_with_a_consequence_counts_after_half_a_second(tmp_path: 
         assert len(running(pilot)) == 2
         await decide(pilot, "x")
         await until(pilot, lambda: len(running(pilot)) == 1)
-
-
-async def test_escape_on_a_panel_goes_to_the_prompt_and_from_there_stops_the_turn(tmp_path: Path) -> None:
-    bench = Bench()
-    async with app(tmp_path, WrittenModel(batch("wait", 0, 2)), bench.tools).run_test(size=(100, 30)) as pilot:
         screen = chat(pilot.app)
-        await pilot.press(*"go", "enter")
-        await until(pilot, lambda: len(running(pilot)) == 2)
-        await pilot.press("alt+up", "escape")
+        await pilot.press("escape")
         assert screen.focused is screen.prompt
-        assert len(running(pilot)) == 2
+        assert len(running(pilot)) == 1, "from the prompt it stops the turn"
         await pilot.press("escape")
         await until(pilot, lambda: not screen.console.conversation.busy)
 
@@ -388,21 +384,23 @@ async def test_after_undo_clear_and_new_the_keys_mean_what_is_there(tmp_path: Pa
         call = selected(pilot)
         assert call is not None
         assert call.arguments == {"n": 10}
-        await pilot.press("escape", *"/undo", "enter")
+        await pilot.press("escape")
+        screen.prompt_area.take("/undo")
         await until(pilot, lambda: "Second is done." not in seen(pilot.app))
         screen.prompt.put("")
         await pilot.press("alt+2")
         call = selected(pilot)
         assert call is not None
         assert call.arguments == {"n": 1}
-        await pilot.press("escape", *"/clear", "enter")
+        await pilot.press("escape")
+        screen.prompt_area.take("/clear")
         await until(pilot, lambda: "First is done." not in seen(pilot.app))
         await pilot.press("alt+up", "alt+2")
         await told(pilot, "There is no call yet.")
         assert screen.focused is screen.prompt
 
 
-async def test_a_dialog_on_a_panel_gives_it_back(tmp_path: Path) -> None:
+async def test_a_dialog_on_a_panel_and_another_window_of_the_terminal_leave_the_selection(tmp_path: Path) -> None:
     bench = Bench()
     async with app(tmp_path, WrittenModel(batch("wait", 0, 3)), bench.tools).run_test(size=(100, 40)) as pilot:
         screen = chat(pilot.app)
@@ -416,14 +414,6 @@ async def test_a_dialog_on_a_panel_gives_it_back(tmp_path: Path) -> None:
         call = selected(pilot)
         assert call is not None
         assert call.arguments == {"n": 1}
-
-
-async def test_another_window_of_the_terminal_does_not_move_the_selection(tmp_path: Path) -> None:
-    bench = Bench()
-    async with app(tmp_path, WrittenModel(batch("wait", 0, 3)), bench.tools).run_test(size=(100, 40)) as pilot:
-        await pilot.press(*"one", "enter")
-        await until(pilot, lambda: len(running(pilot)) == 3)
-        await pilot.press("alt+2")
         pilot.app.post_message(events.AppBlur())
         await until(pilot, lambda: chat(pilot.app).focused is None)
         pilot.app.post_message(events.AppFocus())
@@ -470,18 +460,19 @@ async def test_the_hints_say_what_o_does_to_the_panel_as_it_is(tmp_path: Path) -
 async def test_a_key_behind_the_one_that_opens_a_menu_is_for_the_menu(tmp_path: Path) -> None:
     """It comes some rounds of the loop later: before the menu is there, while it comes, and in it."""
     bench = Bench()
-    fanout = app(tmp_path, WrittenModel(batch("wait", 1, 9), say("over")), bench.tools)
+    moments = range(0, 9, 1 if EXPLORING else 2)
+    fanout = app(tmp_path, WrittenModel(batch("wait", 1, len(moments)), say("over")), bench.tools)
     async with fanout.run_test(size=(100, 40)) as pilot:
         await pilot.press(*"go", "enter")
-        await until(pilot, lambda: len(running(pilot)) == 9)
-        for rounds in range(9):
-            await pilot.press(f"alt+{rounds + 1}")
+        await until(pilot, lambda: len(running(pilot)) == len(moments))
+        for number, rounds in enumerate(moments, 1):
+            await pilot.press(f"alt+{number}")
             await until(pilot, lambda: selected(pilot) is not None)
             fanout.post_message(events.Key("enter", "\r"))
             for _ in range(rounds):
                 await asyncio.sleep(0)
             fanout.post_message(events.Key("x", "x"))
-            left = 8 - rounds
+            left = len(moments) - number
             await until(pilot, lambda: len(running(pilot)) == left)  # noqa: B023
             await until(pilot, lambda: fanout.screen is chat(fanout))
         bench.free.set()
