@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, given
 from hypothesis import strategies as st
 from textual.pilot import Pilot
 
@@ -19,6 +19,7 @@ from console_app.domain.events import Decision
 from console_app.domain.ports import CallReporter, Invocation
 from console_app.engine import ApprovalGate
 from tests.engine.strict_history import check_events, check_history
+from tests.examples import examples
 from tests.tui.parts import Tools, WrittenModel, app, calls, chat, decide, pass_by, say, until
 
 SETTLE, WAIT = "half a second passes", "the decision proves to be alone"
@@ -156,7 +157,7 @@ def check_what_ran(events: Sequence[ev.Event], ran: list[tuple[str, dict[str, An
 
 
 # An example takes seconds, so a failing one is told as it is.
-@settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.generate])
+@examples(20, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.generate])
 @given(batches, presses)
 def test_any_keys_leave_one_result_a_call_and_run_nothing_unapproved(batch: list[str], keys: list[str]) -> None:
     asyncio.run(play(batch, keys))

@@ -8,13 +8,14 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from hypothesis import HealthCheck, Phase, example, given, settings
+from hypothesis import HealthCheck, Phase, example, given
 from hypothesis import strategies as st
 from textual.pilot import Pilot
 from textual.widget import Widget
 from textual.widgets import Input, TextArea
 
 from console_app.domain.approvals import ApprovalMode
+from tests.examples import examples
 from tests.tui.parts import at_rest, calls, chat, say, until
 from tests.tui.questions.test_boards_pictures import QUESTIONS
 from tests.tui.rooms import AFTER_A_TURN, DIALOGS, QUESTION, Room, focused, furnished, typed
@@ -137,9 +138,7 @@ async def play(asked: str, rooms: list[tuple[str, list[str]]]) -> None:
 
 
 # An example takes seconds, so a failing one is told as it is.
-@settings(
-    max_examples=6, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.explicit, Phase.generate]
-)
+@examples(10, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.explicit, Phase.generate])
 @example("form", [("a call by hand", ["smallest", "toast", "a", "b"]), ("connect", ["toast", "smallest", "a"])])
 @example("", [("settings", ["smallest", "toast", "enter", "a"]), ("sessions", ["toast", "f2", "a", "smallest"])])
 @example("", [("servers", ["space"]), ("servers", ["w", "minus"])])

@@ -12,7 +12,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from hypothesis import HealthCheck, Phase, example, given, settings
+from hypothesis import HealthCheck, Phase, example, given
 from hypothesis import strategies as st
 from textual.pilot import Pilot
 
@@ -22,6 +22,7 @@ from console_app.domain.ports import CallReporter, Invocation
 from console_app.domain.tools import Outcome
 from console_app.engine import ApprovalGate
 from console_app.tui.lineview import CallBlock
+from tests.examples import examples
 from tests.tui.parts import Answer, Tools, WrittenModel, app, at_rest, calls, chat, pass_by, say, seen, until
 
 LETTERS = ["x", "x", "r", "e", "k", "j", "o", "f", "c", "i", "s", "m", "h", "q", "plus", "space"]
@@ -189,9 +190,7 @@ async def play(history: list[int], size: int, keys: list[str]) -> None:
 
 
 # An example takes seconds, so a failing one is told as it is.
-@settings(
-    max_examples=12, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.explicit, Phase.generate]
-)
+@examples(15, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.explicit, Phase.generate])
 @example([3], 30, ["finish", "alt+up", "s"])
 @example([2, 4], 1, ["turn", "home", "m", "tab", "s", "toast", "smallest", "x"])
 @given(histories, batches, presses)
