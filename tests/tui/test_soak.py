@@ -14,16 +14,16 @@ FEW = 0.2  # a turn, which is none: at a look a timer may be about to end, or a 
 
 
 async def test_turns_leave_no_task_descriptor_thread_or_widget_behind(tmp_path: Path) -> None:
-    looks = await soak(60, tmp_path, every=15, new_after=15, trace=False)
-    grown = growth(looks, 30)
+    looks = await soak(36, tmp_path, every=9, new_after=9, trace=False)
+    grown = growth(looks, 18)
     assert max(grown[name] for name in (*COUNTED, "blocks")) < FEW, grown
     assert grown["objects"] < 40  # a turn makes about a thousand
 
 
 @pytest.mark.timeout(3000)  # half a minute on a quiet machine
 async def test_an_endless_conversation_keeps_what_was_said_and_little_beside_it(tmp_path: Path) -> None:
-    looks = await soak(200, tmp_path, every=100, new_after=1000, trace=False)
-    grown = growth(looks, 100)
+    looks = await soak(120, tmp_path, every=60, new_after=1000, trace=False)
+    grown = growth(looks, 60)
     assert max(grown[name] for name in COUNTED) < FEW, grown
     assert grown["blocks"] == 8
     assert looks[-1].painted <= MOST_PAINTED

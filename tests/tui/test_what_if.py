@@ -23,7 +23,7 @@ from console_app.sessions.export import exported, imported
 from console_app.sessions.repair import OtherResult
 from console_app.tui.sessions.compare import CompareScreen
 from tests.each import each
-from tests.tui.parts import Answer, Tools, WrittenModel, app, chat, decide, echo, pass_by, say, see, seen, until
+from tests.tui.parts import Answer, Tools, WrittenModel, app, chat, decide, echo, enter, pass_by, say, see, seen, until
 
 YOURS = "result changed by you"
 OURS = "the user wrote this result in place of the tool's"
@@ -140,7 +140,7 @@ async def test_on_screen_e_changes_a_result_and_the_conversation_goes_on_from_it
         assert [(OURS in one.content, MINE in one.content) for one in read] == [(False, False), (True, True)]
         assert any(getattr(event, "content", "") == "One failed." for event in await kept.store.load(session))
 
-        await pilot.press(*"/compare", "enter")
+        await enter(pilot, "/compare")
         await until(pilot, lambda: isinstance(running.screen, CompareScreen))
         await see(pilot, "One failed.")
         assert not [words for words in ("Both are good.", "no such file", YOURS) if words not in seen(running)]
