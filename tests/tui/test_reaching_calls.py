@@ -15,7 +15,6 @@ from console_app.domain.ports import CallReporter, Invocation
 from console_app.domain.transcript import CallView
 from console_app.engine import ApprovalGate
 from console_app.tui.lineview import CallBlock
-from tests.each import each
 from tests.tui.parts import (
     Answer,
     Tools,
@@ -242,21 +241,22 @@ async def test_the_menu_of_a_running_call_has_what_can_be_done_with_it(tmp_path:
         await until(pilot, lambda: any(call.detached for call in running(pilot)))
 
 
-@each("word", ["is it done?", "xerox", "no idea", "rerun", "open"])
-async def test_two_letters_right_behind_each_other_are_typing(tmp_path: Path, word: str) -> None:
+async def test_two_letters_right_behind_each_other_are_typing(tmp_path: Path) -> None:
     bench = Bench()
     async with app(tmp_path, WrittenModel(batch("wait", 0, 2)), bench.tools).run_test(size=(100, 30)) as pilot:
         screen = chat(pilot.app)
         await pilot.press(*"go", "enter")
         await until(pilot, lambda: len(running(pilot)) == 2)
-        await pilot.press("alt+up")
-        await pass_by(pilot)
-        for char in word:
-            await pilot.press("space" if char == " " else "question_mark" if char == "?" else char)
-        await until(pilot, lambda: screen.prompt.text == word)
-        await pass_by(pilot)
-        assert len(running(pilot)) == 2
-        assert pilot.app.screen is screen
+        for word in ("is it done?", "xerox", "no idea", "rerun", "open"):
+            await pilot.press("alt+up")
+            await pass_by(pilot)
+            for char in word:
+                await pilot.press("space" if char == " " else "question_mark" if char == "?" else char)
+            await until(pilot, lambda typed=word: screen.prompt.text == typed, word)
+            await pass_by(pilot)
+            assert len(running(pilot)) == 2, word
+            assert pilot.app.screen is screen, word
+            screen.prompt.put("")
 
 
 async def test_a_letter_with_a_consequence_counts_after_half_a_second(tmp_path: Path) -> None:

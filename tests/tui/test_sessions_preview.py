@@ -76,13 +76,13 @@ def test_an_answer_is_shown_without_its_marks() -> None:
 
 
 async def test_of_a_long_session_the_beginning_and_the_end(tmp_path: Path) -> None:
-    await talk(tmp_path, *(f"question {n}" for n in range(20)))
+    await talk(tmp_path, *(f"question {n}" for n in range(10)))
     async with console(tmp_path).run_test(size=(80, 24)) as pilot:
         await enter(pilot, "/sessions")
         await see(pilot, "▌ question 0")
         assert "⋯" in seen(pilot.app)
-        assert "▌ question 19" in seen(pilot.app)
-        assert "▌ question 10" not in seen(pilot.app)
+        assert "▌ question 9" in seen(pilot.app)
+        assert "▌ question 5" not in seen(pilot.app)
 
 
 def test_a_call_that_is_not_shown_is_next_to_no_work() -> None:
