@@ -42,12 +42,11 @@ from tests.tui.parts import (
     seen,
     until,
 )
+from tests.tui.stored import library
+
+pytestmark = pytest.mark.usefixtures("closed_libraries")
 
 TOOLS = Tools({("lab", "echo"): echo})
-
-
-def library(folder: Path) -> Library:
-    return Library(Store(folder / "data" / "sessions.db", folder=str(folder), retry=0.02), folder / "data" / "locks")
 
 
 def console(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from rich.text import Text
 
 from console_app.domain.chunks import FinishChunk, TextChunk, UsageChunk
@@ -17,6 +18,8 @@ from tests.each import each
 from tests.tui.parts import Tools, WrittenModel, calls, enter, see, seen
 from tests.tui.test_sessions_on_screen import console, talk
 from tests.work import work
+
+pytestmark = pytest.mark.usefixtures("closed_libraries")
 
 
 async def test_what_was_said_and_called(tmp_path: Path) -> None:
