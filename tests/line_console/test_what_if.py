@@ -6,7 +6,8 @@ from pathlib import Path
 
 from tests.line_console.test_typed_ahead import opened
 from tests.tui.parts import WrittenModel, say
-from tests.tui.test_what_if import ALL, MINE, TOOLS, YOURS, library, two_calls
+from tests.tui.stored import library
+from tests.tui.test_what_if import ALL, MINE, TOOLS, YOURS, two_calls
 
 
 async def test_lines_change_a_result_and_tell_the_two_apart(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
 import pytest
@@ -11,8 +11,16 @@ from textual.widgets import Input, TextArea
 
 from tests.tui.parts import at_rest
 from tests.tui.quiet import let_pilot_know
+from tests.tui.stored import close_libraries
 
 let_pilot_know()
+
+
+@pytest.fixture
+async def closed_libraries() -> AsyncIterator[None]:
+    """Behind the test every library that `stored.library` opened is closed."""
+    yield
+    await close_libraries()
 
 
 @pytest.fixture

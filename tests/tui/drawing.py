@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import cache
 from itertools import groupby
@@ -60,3 +61,18 @@ def drawing(text: str, themes: Sequence[Cells]) -> str:
         row += count
     lines += ["-- looks", *(f"{letter}: {' | '.join(look)}" for look, letter in legend.items())]
     return "\n".join(lines)
+
+
+def drawn(picture: str) -> tuple[str, list[Cells]]:
+    """Gives back what `drawing` was given."""
+    text, rows, legend = re.split(r"\n-- colours by row\n|\n-- looks\n", picture)
+    meant = {letter: look.split(" | ") for letter, _, look in (line.partition(": ") for line in legend.splitlines())}
+    themes: list[Cells] = [[] for _ in next(iter(meant.values()))]
+    for line in rows.splitlines():
+        numbers, _, code = line.partition(": ")
+        first, _, last = numbers.partition("-")
+        runs = re.findall(r"(\(\d+\)|\D)(\d+)", code.replace(" ", ""))
+        for theme, cells in enumerate(themes):
+            row = [meant[letter][theme] for letter, count in runs for _ in range(int(count))]
+            cells += [row] * (int(last or first) - int(first) + 1)
+    return text, themes

@@ -270,6 +270,16 @@ def painted(console: App[Any]) -> list[Strip]:
     return console.screen._compositor.render_strips()  # pyright: ignore[reportPrivateUsage]
 
 
+async def enter(pilot: Pilot[Any], text: str) -> None:
+    """Writes a prompt or a command as if it were pasted, and enters it: of one that is typed each letter is painted."""
+    await until(pilot, lambda: bool(chat(pilot.app).query("#prompt")), "the prompt")
+    prompt = chat(pilot.app).prompt
+    prompt.focus()
+    await until(pilot, lambda: prompt.has_focus, "the prompt has the keys")
+    prompt.write(text)
+    await pilot.press("enter")
+
+
 async def until(pilot: Pilot[Any], holds: Callable[[], bool], what: str = "") -> None:
     """Lets the console work until every key pressed has acted and `holds`; fails with the screen after a while."""
     loop = asyncio.get_running_loop()

@@ -7,13 +7,16 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
 from textual.pilot import Pilot
 
 from console_app.domain.ports import CallReporter, Invocation
 from console_app.domain.tools import Outcome
 from console_app.tui.main_screen.bars.activity_line import BackgroundLine
 from tests.tui.parts import Tools, WrittenModel, app, calls, chat, decide, echo, say, see, seen, until
-from tests.tui.test_what_if import library
+from tests.tui.stored import library
+
+pytestmark = pytest.mark.usefixtures("closed_libraries")
 
 
 class Bench:

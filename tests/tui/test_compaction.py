@@ -6,6 +6,7 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
+import pytest
 from textual.pilot import Pilot
 
 from console_app.console.intents.reports import NEXT, request_report
@@ -15,7 +16,10 @@ from console_app.domain.ports import CallReporter, Invocation, ModelRequest
 from console_app.engine.context import SUMMARY_OPENS
 from console_app.sessions import Replay
 from tests.tui.parts import Tools, WrittenModel, app, calls, chat, say, see, see_open, seen, until
-from tests.tui.test_sessions_on_screen import console, library
+from tests.tui.stored import library
+from tests.tui.test_sessions_on_screen import console
+
+pytestmark = pytest.mark.usefixtures("closed_libraries")
 
 
 async def ask(pilot: Pilot[Any], text: str) -> None:

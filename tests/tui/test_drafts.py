@@ -9,6 +9,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+import pytest
 from textual import events
 from textual.pilot import Pilot
 
@@ -16,7 +17,10 @@ from console_app.sessions import Library, Opened, PromptDraft, PromptDrafts
 from console_app.sessions.drafts import MOST
 from tests.each import each
 from tests.tui.parts import WrittenModel, chat, say, see, until
-from tests.tui.test_sessions_on_screen import console, library
+from tests.tui.stored import library
+from tests.tui.test_sessions_on_screen import console
+
+pytestmark = pytest.mark.usefixtures("closed_libraries")
 
 LONG = "\n".join(f"line {n}" for n in range(40))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from console_app.tui.main_screen.prompt_area import PromptArea
 from console_app.tui.prompt.prompt_box import AttachmentChips
 from console_app.tui.widgets.key_hints import KeyHints
 from tests.each import each
+from tests.examples import turns
 from tests.tui.parts import Tools, WrittenModel, app, at_rest, calls, chat, echo, pass_by, see, seen, until
 from tests.tui.questions.stage import stage
 from tests.tui.test_questions_and_todo import talking
@@ -25,10 +27,10 @@ LONG = "\n".join(f"What is meant by word {n} of the text that was given?" for n 
 SIZES = [(60, 15), (60, 16), (80, 19), (80, 24)]
 
 
-async def whole(pilot: Pilot[Any], board: Any, way_in: str, way_out: str) -> None:
-    """At each size all is on the screen, with the way in or out: unfocused, with a draft and without one, and with the
-    focus."""
-    for size in SIZES:
+async def whole(pilot: Pilot[Any], board: Any, way_in: str, way_out: str, sizes: Sequence[tuple[int, int]]) -> None:
+    """At these sizes all is on the screen, with the way in or out: unfocused, with a draft and without one, and with
+    the focus."""
+    for size in sizes:
         await resized(pilot, size)
         await whole_at_this_size(pilot, board, way_in, way_out)
 
@@ -62,27 +64,30 @@ async def test_a_servers_form(tmp_path: Path) -> None:
     async with stage(tmp_path, SIZES[0]) as s:
         await s.ask("form", requestedSchema=FORM, message="We need to know much.")
         await s.come_to_the_board()
-        await whole(s.pilot, chat(s.console).boards.human, "to answer", "esc later")
+        await whole(s.pilot, chat(s.console).boards.human, "to answer", "esc later", SIZES[::2])
 
 
 async def test_a_servers_page(tmp_path: Path) -> None:
     async with stage(tmp_path, SIZES[0]) as s:
         await s.ask("page", url="https://example.com/" + "a-long-way/" * 40)
         await s.come_to_the_board()
-        await whole(s.pilot, chat(s.console).boards.human, "to answer", "esc later")
+        await whole(s.pilot, chat(s.console).boards.human, "to answer", "esc later", SIZES[1::2])
 
 
-@each("options", [[], ["One of them", "Another", "A third", "None of these"]], ids=["open", "four"])
-async def test_a_question_of_the_model(tmp_path: Path, options: list[str]) -> None:
+@each(
+    ("options", "sizes"),
+    turns([[], ["One of them", "Another", "A third", "None of these"]], [SIZES[1::2], SIZES[::2]]),
+    ids=str,
+)
+async def test_a_question_of_the_model(tmp_path: Path, options: list[str], sizes: list[tuple[int, int]]) -> None:
     asked = ("fanout_ask_followup_question", json.dumps({"question": LONG, "options": options}))
     async with talking(tmp_path, calls(asked), size=SIZES[0]) as pilot:
         await see(pilot, "to answer")
-        way_out = "esc later"
-        await whole(pilot, chat(pilot.app).boards.questions, "to answer", way_out)
+        await whole(pilot, chat(pilot.app).boards.questions, "to answer", "esc later", sizes)
 
 
-@each("count", [1, 20])
-async def test_calls_that_wait(tmp_path: Path, count: int) -> None:
+@each(("count", "sizes"), turns([1, 20], [SIZES[1::2], SIZES[::2]]), ids=str)
+async def test_calls_that_wait(tmp_path: Path, count: int, sizes: list[tuple[int, int]]) -> None:
     waiting = [("files_write", json.dumps({"path": f"{n}.md", "content": "word\n" * 40})) for n in range(count)]
     console = app(
         tmp_path,
@@ -93,7 +98,7 @@ async def test_calls_that_wait(tmp_path: Path, count: int) -> None:
     async with console.run_test(size=SIZES[0]) as pilot:
         await pilot.press("g", "enter")
         await see(pilot, f"{count} need")
-        await whole(pilot, chat(console).boards.approvals, "to review", "esc")
+        await whole(pilot, chat(console).boards.approvals, "to review", "esc", sizes)
 
 
 async def test_a_long_draft_takes_no_more_than_it_shows_while_a_turn_runs(tmp_path: Path) -> None:
@@ -105,7 +110,7 @@ async def test_a_long_draft_takes_no_more_than_it_shows_while_a_turn_runs(tmp_pa
         screen = chat(pilot.app)
         await pilot.press("g", "enter")
         await see(pilot, "stop")
-        for size in SIZES:
+        for size in SIZES[::3]:
             screen.prompt.clear()
             await resized(pilot, size)
             screen.prompt.insert("@notes.md " + DRAFT + DRAFT)
@@ -125,10 +130,12 @@ def parts_of(screen: Any) -> list[Any]:
 ROOM = {(60, 15): (1, 10), (80, 24): (3, 15)}  # lines of the board, and of the conversation, at a size
 
 
-async def read_beside(pilot: Pilot[Any], board: Any, way_back: str, shown: str) -> None:
+async def read_beside(
+    pilot: Pilot[Any], board: Any, way_back: str, shown: str, sizes: Sequence[tuple[int, int]]
+) -> None:
     """Who reads in the conversation has the lines of the board, and on a low screen those of the prompt's frame; on the
     board, that has its own again. The way there and back is named."""
-    for size in ROOM:
+    for size in sizes:
         await resized(pilot, size)
         await read_beside_at(size, pilot, board, way_back)
         await see(pilot, shown)
@@ -157,31 +164,33 @@ async def read_beside_at(size: tuple[int, int], pilot: Pilot[Any], board: Any, w
     await until(pilot, lambda: view.has_focus and reads(), "the calls again")
 
 
-@each("count", [1, 12])
+@each(("count", "size"), turns([1, 12], ROOM), ids=str)
 async def test_what_is_read_in_the_conversation_has_the_lines_of_the_calls_that_wait(
-    tmp_path: Path, count: int
+    tmp_path: Path, count: int, size: tuple[int, int]
 ) -> None:
     waiting = [("files_write", json.dumps({"path": f"{n}.md", "content": "word\n" * 40})) for n in range(count)]
     tools, gate = Tools({("files", "write"): echo}, read_only=False), ApprovalGate(ApprovalMode.ASK)
-    async with app(tmp_path, WrittenModel(calls(*waiting)), tools, gate=gate).run_test(size=min(ROOM)) as pilot:
+    async with app(tmp_path, WrittenModel(calls(*waiting)), tools, gate=gate).run_test(size=size) as pilot:
         await pilot.press("g", "enter")
         await see(pilot, f"{count} need")
-        await read_beside(pilot, chat(pilot.app).boards.approvals, "tab to review", "write  0.md")
+        await read_beside(pilot, chat(pilot.app).boards.approvals, "tab to review", "write  0.md", [size])
 
 
-@each("options", [[], ["One", "Another"]], ids=["open", "two"])
-async def test_what_is_read_in_the_conversation_has_the_lines_of_a_question(tmp_path: Path, options: list[str]) -> None:
+@each(("options", "size"), turns([[], ["One", "Another"]], ROOM), ids=str)
+async def test_what_is_read_in_the_conversation_has_the_lines_of_a_question(
+    tmp_path: Path, options: list[str], size: tuple[int, int]
+) -> None:
     asked = ("fanout_ask_followup_question", json.dumps({"question": LONG, "options": options}))
-    async with talking(tmp_path, calls(asked), size=min(ROOM)) as pilot:
+    async with talking(tmp_path, calls(asked), size=size) as pilot:
         await see(pilot, "to answer")
-        await read_beside(pilot, chat(pilot.app).boards.questions, "tab to answer", "What is meant")
+        await read_beside(pilot, chat(pilot.app).boards.questions, "tab to answer", "What is meant", [size])
 
 
 async def test_what_is_read_in_the_conversation_has_the_lines_of_a_servers_form(tmp_path: Path) -> None:
     async with stage(tmp_path, min(ROOM)) as s:
         await s.ask("form", requestedSchema=FORM, message="We need to know much.")
         await s.come_to_the_board()
-        await read_beside(s.pilot, chat(s.console).boards.human, "tab to answer", "asks you")
+        await read_beside(s.pilot, chat(s.console).boards.human, "tab to answer", "asks you", list(ROOM)[:1])
 
 
 async def test_where_there_is_room_for_both_the_board_stays_as_it_is(tmp_path: Path) -> None:

@@ -35,18 +35,18 @@ from tests.tui.parts import (
     chat,
     decide,
     echo,
+    enter,
     say,
     see,
     see_open,
     seen,
     until,
 )
+from tests.tui.stored import library
+
+pytestmark = pytest.mark.usefixtures("closed_libraries")
 
 TOOLS = Tools({("lab", "echo"): echo})
-
-
-def library(folder: Path) -> Library:
-    return Library(Store(folder / "data" / "sessions.db", folder=str(folder), retry=0.02), folder / "data" / "locks")
 
 
 def console(
@@ -73,7 +73,7 @@ async def talk(folder: Path, *prompts: str, model: WrittenModel | None = None, t
     running = console(folder, model, kept, tools)
     async with running.run_test(size=(100, 40)) as pilot:
         for number, prompt in enumerate(prompts, 1):
-            await pilot.press(*prompt, "enter")
+            await enter(pilot, prompt)
             await until(
                 pilot, lambda n=number: sum(t.outcome is not None for t in chat(running).ui.shown.transcript.turns) == n
             )
@@ -109,7 +109,7 @@ async def test_sessions_are_listed_found_by_what_was_said_and_opened(tmp_path: P
     await talk(tmp_path, "alpha", model=WrittenModel(say("The capital of Norway is Oslo.")))
     await talk(tmp_path, "beta", model=WrittenModel(say("Water boils at 100 degrees.")))
     async with console(tmp_path).run_test(size=(100, 30)) as pilot:
-        await pilot.press(*"/sessions", "enter")
+        await enter(pilot, "/sessions")
         await see(pilot, "2 sessions")
         assert "alpha" in seen(pilot.app)
         await pilot.press(*"norw")
@@ -124,7 +124,7 @@ async def test_sessions_are_listed_found_by_what_was_said_and_opened(tmp_path: P
 async def test_rename_and_delete_in_the_list(tmp_path: Path) -> None:
     await talk(tmp_path, "alpha")
     async with console(tmp_path).run_test(size=(100, 30)) as pilot:
-        await pilot.press(*"/sessions", "enter")
+        await enter(pilot, "/sessions")
         await see(pilot, "1 session")
         await pilot.press("f2")
         await see(pilot, "Rename")
@@ -150,7 +150,7 @@ async def test_undo_takes_the_turn_from_screen_and_history_but_not_from_disk(tmp
         await pilot.press(*"second", "enter")
         await see(pilot, "Two.")
         await until(pilot, lambda: not chat(running).console.conversation.busy)
-        await pilot.press(*"/undo", "enter")
+        await enter(pilot, "/undo")
         await until(pilot, lambda: "Two." not in seen(running))
         await until(pilot, lambda: chat(running).prompt.text == "second")
         await pilot.press(*" again", "enter")
@@ -178,9 +178,9 @@ async def test_a_fork_goes_on_from_a_message_and_leaves_the_other_alone(tmp_path
         await see(pilot, "Two.")
         await until(pilot, lambda: not chat(running).console.conversation.busy)
         session = kept.session_id
-        await pilot.press(*"/fork", "enter")
+        await enter(pilot, "/fork")
         await see(pilot, "before: second")
-        await pilot.press(*"before: second", "enter")
+        await pilot.press(*"second", "enter")
         await until(pilot, lambda: chat(running).prompt.text == "second")
         await see(pilot, "A copy goes on here. /sessions has the session it was made of.")
         assert "Two." not in conversation(pilot)
@@ -192,18 +192,18 @@ async def test_a_fork_goes_on_from_a_message_and_leaves_the_other_alone(tmp_path
         assert any(getattr(event, "content", "") == "Two." for event in await kept.store.load(session))
 
 
-@each("form", ["md", "html", "jsonl"])
-async def test_export_writes_a_file_that_was_not_there(tmp_path: Path, form: str) -> None:
+async def test_export_writes_a_file_that_was_not_there(tmp_path: Path) -> None:
     running = console(tmp_path, WrittenModel(say("One.")))
     async with running.run_test(size=(100, 40)) as pilot:
         await pilot.press(*"first", "enter")
         await see(pilot, "One.")
         await until(pilot, lambda: not chat(running).console.conversation.busy)
-        for name in ("out", "out-2"):
-            await pilot.press(*f"/export {form} out.{form}", "enter")
-            await until(pilot, (tmp_path / f"{name}.{form}").exists)
-        assert "One." in (tmp_path / f"out.{form}").read_text()
-        assert (tmp_path / f"out.{form}").stat().st_mode & 0o777 == 0o600
+        for form in ("md", "html", "jsonl"):
+            for name in ("out", "out-2"):
+                await enter(pilot, f"/export {form} out.{form}")
+                await until(pilot, (tmp_path / f"{name}.{form}").exists)
+            assert "One." in (tmp_path / f"out.{form}").read_text(), form
+            assert (tmp_path / f"out.{form}").stat().st_mode & 0o777 == 0o600, form
 
 
 async def test_a_command_right_behind_an_export_does_not_end_it(tmp_path: Path) -> None:
@@ -220,7 +220,8 @@ async def test_a_command_right_behind_an_export_does_not_end_it(tmp_path: Path) 
         await pilot.press(*"first", "enter")
         await see(pilot, "One.")
         await until(pilot, lambda: not chat(running).console.conversation.busy)
-        await pilot.press(*"/export md a.md", "enter", *"/export html b.html", "enter")
+        await enter(pilot, "/export md a.md")
+        await enter(pilot, "/export html b.html")
         disk.set()
         await until(pilot, lambda: (tmp_path / "a.md").exists() and (tmp_path / "b.html").exists())
 
@@ -388,7 +389,7 @@ async def test_a_damaged_file_is_told_and_what_can_be_read_of_it_can_be_opened(t
         await see(pilot, "1 session of the damaged file could be read")
         await see(pilot, "Here.")
         await until(pilot, lambda: not chat(pilot.app).console.conversation.busy)
-        await pilot.press(*f"/resume {session[:8]}", "enter")
+        await enter(pilot, f"/resume {session[:8]}")
         await see(pilot, "Well kept.")
     await kept.close()
 
@@ -469,7 +470,7 @@ async def test_the_keys_reach_the_calls_of_a_session_that_came_back_and_of_its_c
         for forked in (False, True):
             if forked:
                 before = screen.ui.shown.transcript
-                await pilot.press(*"/fork", "enter")
+                await enter(pilot, "/fork")
                 await until(pilot, lambda: pilot.app.screen is not screen)
                 await pilot.press("enter")
                 await until(pilot, partial(_opened, screen, before), "the copy open")
@@ -499,7 +500,7 @@ async def test_a_title_takes_the_width_that_is_there_and_ends_in_an_ellipsis_whe
         chat(pilot.app).console.conversation.send(" ".join(words))
         await see(pilot, "Done.")
         await until(pilot, lambda: not chat(pilot.app).console.conversation.busy)
-        await pilot.press(*"/sessions", "enter")
+        await enter(pilot, "/sessions")
         await see(pilot, "word000 word001")
         row = next(line for line in seen(pilot.app).splitlines() if "just now" in line)
         assert re.search(r"word009 word010 .*…  just now", row), row

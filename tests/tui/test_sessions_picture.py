@@ -13,7 +13,7 @@ from textual.pilot import Pilot
 from console_app.domain import events as ev
 from console_app.domain.messages import AssistantMessage, UserMessage
 from console_app.sessions import Library, Store
-from tests.tui.parts import NOW, app, see
+from tests.tui.parts import NOW, app, enter, see
 
 SESSIONS = [
     ("Compare the weather in Oslo and Lima", "gpt-4o", "Oslo is colder, by a good deal.", 40),
@@ -49,7 +49,7 @@ def test_the_list_of_sessions(
     asyncio.run(fill(kept))
 
     async def look(pilot: Pilot[Any]) -> None:
-        await pilot.press(*"/sessions", "enter")
+        await enter(pilot, "/sessions")
         await see(pilot, "3 sessions")
         await pilot.press(*keys)
         await see(pilot, "1 found" if keys else "3 sessions")

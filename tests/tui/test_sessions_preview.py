@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from rich.text import Text
 
 from console_app.domain.chunks import FinishChunk, TextChunk, UsageChunk
@@ -14,9 +15,11 @@ from console_app.engine.calls.results import cancelled, denied, interrupted, not
 from console_app.sessions import SessionInfo
 from console_app.tui.sessions.browse import plain, preview_lines
 from tests.each import each
-from tests.tui.parts import Tools, WrittenModel, calls, see, seen
+from tests.tui.parts import Tools, WrittenModel, calls, enter, see, seen
 from tests.tui.test_sessions_on_screen import console, talk
 from tests.work import work
+
+pytestmark = pytest.mark.usefixtures("closed_libraries")
 
 
 async def test_what_was_said_and_called(tmp_path: Path) -> None:
@@ -25,7 +28,7 @@ async def test_what_was_said_and_called(tmp_path: Path) -> None:
     await talk(tmp_path, "compare", model=WrittenModel(two, spent))
     await talk(tmp_path, "other", model=WrittenModel())
     async with console(tmp_path).run_test(size=(100, 40)) as pilot:
-        await pilot.press(*"/sessions", "enter")
+        await enter(pilot, "/sessions")
         await see(pilot, "▎ That is all.")
         assert "0 calls" in seen(pilot.app)
         await pilot.press("down")
@@ -46,7 +49,7 @@ async def test_of_a_failed_call_its_own_words_stand_behind_failed(tmp_path: Path
         tmp_path, "write it", model=WrittenModel(calls(("lab_echo", "{}"))), tools=Tools({("lab", "echo"): fails})
     )
     async with console(tmp_path).run_test(size=(80, 24)) as pilot:
-        await pilot.press(*"/sessions", "enter")
+        await enter(pilot, "/sessions")
         await see(pilot, "failed: the disk is full")
         assert "execut" not in seen(pilot.app)
 
@@ -76,13 +79,13 @@ def test_an_answer_is_shown_without_its_marks() -> None:
 
 
 async def test_of_a_long_session_the_beginning_and_the_end(tmp_path: Path) -> None:
-    await talk(tmp_path, *(f"question {n}" for n in range(20)))
+    await talk(tmp_path, *(f"question {n}" for n in range(10)))
     async with console(tmp_path).run_test(size=(80, 24)) as pilot:
-        await pilot.press(*"/sessions", "enter")
+        await enter(pilot, "/sessions")
         await see(pilot, "▌ question 0")
         assert "⋯" in seen(pilot.app)
-        assert "▌ question 19" in seen(pilot.app)
-        assert "▌ question 10" not in seen(pilot.app)
+        assert "▌ question 9" in seen(pilot.app)
+        assert "▌ question 5" not in seen(pilot.app)
 
 
 def test_a_call_that_is_not_shown_is_next_to_no_work() -> None:

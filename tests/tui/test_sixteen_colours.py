@@ -8,7 +8,7 @@ from typing import Any
 from textual.app import App
 
 from tests.each import each
-from tests.tui.parts import at_rest, painted, see
+from tests.tui.parts import at_rest, enter, painted, see
 from tests.tui.rooms import furnished
 
 
@@ -48,7 +48,7 @@ async def test_what_is_chosen_of_a_list_is_told_without_a_colour(
 async def test_an_empty_field_of_a_form_is_a_line(tmp_path: Path) -> None:
     async with furnished(tmp_path) as console, console.run_test(size=(80, 24)) as pilot:
         console.theme = "terminal"
-        await pilot.press(*"/connect", "enter")
+        await enter(pilot, "/connect")
         await see(pilot, "Nothing answers at the usual ports")
         await at_rest(pilot)
         assert {"where it asks for one", "listed once the address answers, or typed"} <= set(underlined(console))

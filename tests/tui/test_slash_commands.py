@@ -16,7 +16,8 @@ from console_app.domain.settings import Effort
 from console_app.tui.main_screen.over.help import KeySection, help_lines
 from console_app.tui.prompt.prompt_box import CompletionPopup
 from tests.each import each
-from tests.tui.parts import Server, WrittenModel, app, chat, say, see, seen, until
+from tests.examples import spread
+from tests.tui.parts import Server, WrittenModel, app, chat, enter, say, see, seen, until
 
 
 def test_a_path_is_no_command() -> None:
@@ -69,7 +70,7 @@ async def test_files_are_completed_behind_an_at_sign(tmp_path: Path) -> None:
 
 async def test_an_unknown_command_says_what_was_meant_and_stays(tmp_path: Path) -> None:
     async with app(tmp_path).run_test(size=(100, 40), notifications=True) as pilot:
-        await pilot.press(*"/thme x", "enter")
+        await enter(pilot, "/thme x")
         await see(pilot, "There is no command /thme.")
         assert chat(pilot.app).prompt.text == "/thme x"
 
@@ -83,10 +84,10 @@ class Thinking(WrittenModel):
 
 async def test_an_effort_that_the_model_does_not_take_is_said_to_be_for_others(tmp_path: Path) -> None:
     async with app(tmp_path, Thinking()).run_test(size=(80, 24), notifications=True) as pilot:
-        await pilot.press(*"/effort max", "enter")
+        await enter(pilot, "/effort max")
         await see(pilot, "Effort: max, for models that take it: test-model doesn't.")
         assert chat(pilot.app).console.conversation.engine.settings.effort == "max", "another model may take it"
-        await pilot.press(*"/effort ", "enter")
+        await enter(pilot, "/effort ")
         await see(pilot, "more than high, where supported")
         await see(pilot, "max      not taken by test-model")
 
@@ -94,12 +95,12 @@ async def test_an_effort_that_the_model_does_not_take_is_said_to_be_for_others(t
 async def test_the_effort_is_set_by_name_and_picked_from_a_list(tmp_path: Path) -> None:
     async with app(tmp_path).run_test(size=(100, 40), notifications=True) as pilot:
         settings = chat(pilot.app).console.conversation.engine
-        await pilot.press(*"/effort high", "enter")
+        await enter(pilot, "/effort high")
         await see(pilot, "Effort: high, from the next answer on.")
         assert settings.settings.effort == "high"
-        await pilot.press(*"/effort some", "enter")
+        await enter(pilot, "/effort some")
         await see(pilot, "There is no effort some.")
-        await pilot.press(*"/effort ", "enter")
+        await enter(pilot, "/effort ")
         await see(pilot, "as much as possible")
         await pilot.press(*"default", "enter")
         await until(pilot, lambda: settings.settings.effort is None)
@@ -128,7 +129,7 @@ async def test_help_is_made_from_the_live_bindings(tmp_path: Path) -> None:
             assert f"/{command.intent.name}" in seen(pilot.app)
 
 
-@each("size", [(60, 15), (80, 24), (120, 40), (200, 60)])
+@each("size", spread([(60, 15), (80, 24), (120, 40), (200, 60)], 2))
 async def test_help_begins_with_what_matters_and_is_filtered_by_typing(tmp_path: Path, size: tuple[int, int]) -> None:
     async with app(tmp_path).run_test(size=size) as pilot:
         await pilot.press("f1")
@@ -156,53 +157,50 @@ def test_no_line_of_help_is_wider_than_its_room(keys: list[tuple[str, str]], wan
         assert line.cell_length <= width
 
 
-@each("width", [110, 126, 144])
-async def test_no_line_of_help_goes_on_in_the_column_of_another(tmp_path: Path, width: int) -> None:
+async def test_no_line_of_help_goes_on_in_the_column_of_another(tmp_path: Path) -> None:
     console = app(tmp_path)
-    async with console.run_test(size=(width, 40)) as pilot:
+    async with console.run_test(size=(110, 40)) as pilot:
         await pilot.press("f1", "e")
         await see(pilot, "Everywhere")
         shown = console.screen.query_one(Static)
-        await until(pilot, lambda: shown.size.height == len(str(shown.content).split("\n")))
+        for width in (110, 126, 144):
+            await pilot.resize_terminal(width, 40)
+            await until(pilot, lambda: shown.size.height == len(str(shown.content).split("\n")), f"at {width}")
 
 
-async def test_a_theme_is_shown_while_moving_and_put_back_on_escape(tmp_path: Path) -> None:
-    console = app(tmp_path)
+async def test_a_theme_is_shown_while_moving_put_back_on_escape_and_remembered_once_picked(tmp_path: Path) -> None:
+    remembered: list[str] = []
+    console = app(tmp_path, remember_theme=remembered.append)
     async with console.run_test(size=(100, 40)) as pilot:
-        await pilot.press(*"/theme", "enter")
+        await enter(pilot, "/theme")
         await see(pilot, "Warm orange and violet")
         assert console.theme == "fanout-dark"
         await pilot.press("down")
         await until(pilot, lambda: console.theme == "fanout-light")
         await pilot.press("escape")
         await until(pilot, lambda: console.theme == "fanout-dark")
-
-
-async def test_a_picked_theme_is_remembered(tmp_path: Path) -> None:
-    remembered: list[str] = []
-    console = app(tmp_path, remember_theme=remembered.append)
-    async with console.run_test(size=(100, 40)) as pilot:
-        await pilot.press(*"/theme", "enter")
+        assert not remembered
+        await enter(pilot, "/theme")
         await see(pilot, "Warm orange and violet")
         await pilot.press(*"fjord", "enter")
         await until(pilot, lambda: remembered == ["fjord"])
         assert console.theme == "fjord"
-        await pilot.press(*"/theme plum", "enter")
+        await enter(pilot, "/theme plum")
         await until(pilot, lambda: console.theme == "plum")
 
 
 async def test_a_model_is_picked_or_typed(tmp_path: Path) -> None:
     console = app(tmp_path, known_models=["openai/gpt-5", "anthropic/claude"])
     async with console.run_test(size=(100, 40)) as pilot:
-        await pilot.press(*"/model", "enter")
+        await enter(pilot, "/model")
         await see(pilot, "anthropic/claude")
         await pilot.press(*"gpt", "enter")
         await see(pilot, "gpt-5 · openai")
-        await pilot.press(*"/model", "enter")
+        await enter(pilot, "/model")
         await see(pilot, "anthropic/claude")
         await pilot.press(*"ollama/qwen3", "enter")
         await see(pilot, "qwen3 · ollama")
-        await pilot.press(*"/model nobody/x", "enter")
+        await enter(pilot, "/model nobody/x")
         await see(pilot, "there is no provider nobody")
         assert "qwen3 · ollama" in seen(console)
 
@@ -212,12 +210,12 @@ async def test_new_forgets_and_clear_does_not(tmp_path: Path) -> None:
     async with app(tmp_path, model).run_test(size=(100, 40)) as pilot:
         await pilot.press(*"a", "enter")
         await see(pilot, "One.")
-        await pilot.press(*"/clear", "enter")
+        await enter(pilot, "/clear")
         await until(pilot, lambda: "One." not in seen(pilot.app))
         await pilot.press(*"b", "enter")
         await see(pilot, "Two.")
         assert len(model.requests[1].messages) == 3
-        await pilot.press(*"/new", "enter")
+        await enter(pilot, "/new")
         await see(pilot, "many tool calls at once")
         await pilot.press(*"c", "enter")
         await see(pilot, "Three.")
@@ -229,14 +227,14 @@ async def test_the_answer_is_copied(tmp_path: Path) -> None:
     async with console.run_test(size=(100, 40)) as pilot:
         await pilot.press(*"a", "enter")
         await see(pilot, "Forty-two.")
-        await pilot.press(*"/copy", "enter")
+        await enter(pilot, "/copy")
         await until(pilot, lambda: console.clipboard == "Forty-two.")
 
 
 async def test_the_log_is_shown_from_its_end(tmp_path: Path) -> None:
     (tmp_path / "fanout.log").write_text("".join(f"line {n} \x1b[31m[/red]\n" for n in range(50_000)))
     async with app(tmp_path).run_test(size=(100, 40)) as pilot:
-        await pilot.press(*"/log", "enter")
+        await enter(pilot, "/log")
         await see(pilot, "line 49999 ␛[31m[/red]")
 
 

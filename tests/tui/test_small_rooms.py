@@ -24,6 +24,7 @@ from console_app.tui.widgets.key_hints import KeyHints
 from console_app.tui.widgets.text_dialog import TextDialog
 from console_app.tui.widgets.text_view import TextView, _chop, _Piece  # pyright: ignore[reportPrivateUsage]
 from tests.each import each
+from tests.examples import spread
 from tests.tui.parts import (
     NOW,
     Tools,
@@ -34,6 +35,7 @@ from tests.tui.parts import (
     chat,
     decide,
     echo,
+    enter,
     pass_by,
     say,
     see,
@@ -109,7 +111,7 @@ async def test_no_word_of_a_tool_stands_under_the_scroll_bar(tmp_path: Path) -> 
         assert set(words) <= set(seen(console).split()), seen(console)
 
 
-@each("rows", [15, 24, 40])
+@each("rows", spread([15, 24, 40], 2))
 async def test_a_short_text_leaves_no_empty_rows_in_its_frame(tmp_path: Path, rows: int) -> None:
     said = ["one line"]
     console = app(tmp_path, WrittenModel())
@@ -170,7 +172,7 @@ async def test_the_fields_of_connect_say_what_they_are(tmp_path: Path) -> None:
         assert isinstance(console.screen, ConnectScreen)
 
 
-@each("size", [(60, 15), (80, 24), (120, 40)], ids=str)
+@each("size", spread([(60, 15), (80, 24), (120, 40)], 2), ids=str)
 async def test_toasts_cover_nothing_that_is_written_in(tmp_path: Path, size: tuple[int, int]) -> None:
     tools = Tools({("lab", "echo"): echo}, read_only=False)
     model = WrittenModel(calls(*(("lab_echo", f'{{"n": {n}}}') for n in range(3))))
@@ -296,7 +298,7 @@ async def nothing_is_pushed_out(pilot: Pilot[Any], *words: str) -> None:
     assert "? help" in hints or " esc " in f" {hints}", seen(pilot.app)
 
 
-@each("size", [(60, 15), (80, 15), (60, 19), (80, 24)], ids=str)
+@each("size", spread([(60, 15), (80, 15), (60, 19), (80, 24)], 2), ids=str)
 async def test_a_board_with_its_keys_leaves_the_hints_on_the_page(tmp_path: Path, size: tuple[int, int]) -> None:
     tools = Tools({("lab", "write_file"): echo}, read_only=False)
     text = "one\\ntwo\\nthree"
@@ -330,8 +332,7 @@ async def test_a_board_with_its_keys_leaves_the_hints_on_the_page(tmp_path: Path
         await until(pilot, lambda: chat(console).prompt.region.height == 3)
 
 
-@each("key", ["c", "f"])
-async def test_the_words_for_an_edit_that_no_longer_fits_leave_the_hints_on_the_page(tmp_path: Path, key: str) -> None:
+async def test_the_words_for_an_edit_that_no_longer_fits_leave_the_hints_on_the_page(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("one\n")
     edit = '{"path": "a.txt", "old_text": "nowhere", "new_text": "two"}'
     tools = Tools({("lab", "edit"): echo}, read_only=False)
@@ -342,14 +343,15 @@ async def test_the_words_for_an_edit_that_no_longer_fits_leave_the_hints_on_the_
         await see(pilot, "not in the file")
         await pilot.press("tab")
         await see(pilot, "y run it")
-        await pass_by(pilot)
-        await pilot.press(key)
-        await nothing_is_pushed_out(pilot, "esc back", "edit")
-        await pilot.press("escape")
-        await nothing_is_pushed_out(pilot, "not in the file", "later")
+        for key in ("c", "f"):
+            await pass_by(pilot)
+            await pilot.press(key)
+            await nothing_is_pushed_out(pilot, "esc back", "edit")
+            await pilot.press("escape")
+            await nothing_is_pushed_out(pilot, "not in the file", "later")
 
 
-@each("size", [(60, 15), (60, 19), (80, 24)], ids=str)
+@each("size", spread([(60, 15), (60, 19), (80, 24)], 2), ids=str)
 async def test_a_list_of_completions_leaves_the_hints_on_the_page(tmp_path: Path, size: tuple[int, int]) -> None:
     console = app(tmp_path, WrittenModel(say("Said.")))
     async with console.run_test(size=size) as pilot:
@@ -364,7 +366,7 @@ async def test_a_list_of_completions_leaves_the_hints_on_the_page(tmp_path: Path
 async def test_a_new_item_of_the_todo_list_is_seen_while_it_is_written(tmp_path: Path) -> None:
     console = app(tmp_path, WrittenModel())
     async with console.run_test(size=(60, 15)) as pilot:
-        await pilot.press(*"/todo", "enter")
+        await enter(pilot, "/todo")
         await see(pilot, "What is to be done")
         await see(pilot, "enter save")
         await pilot.press(*"buy bread")
@@ -385,7 +387,7 @@ async def test_what_a_command_does_is_whole_at_eighty_columns(tmp_path: Path) ->
         assert [line for line in seen(console).splitlines() if "…" in line] == []
 
 
-@each("columns", [60, 80, 100])
+@each("columns", spread([60, 80, 100], 1))
 async def test_a_toast_of_any_length_is_whole(tmp_path: Path, columns: int) -> None:
     console = app(tmp_path, WrittenModel())
     async with console.run_test(size=(columns, 24), notifications=True) as pilot:
@@ -408,7 +410,7 @@ async def test_the_report_that_is_still_written_has_its_dialog_at_once_and_nothi
         return ["All is well.", *(f"line {n}" for n in range(40))]
 
     async with app(tmp_path, diagnose=diagnose).run_test(size=(60, 15), notifications=True) as pilot:
-        await pilot.press(*"/doctor", "enter")
+        await enter(pilot, "/doctor")
         await see(pilot, "Looking…")
         assert "esc close" in seen(pilot.app)
         looked.set()

@@ -11,7 +11,7 @@ from console_app.domain.approvals import ApprovalMode
 from console_app.engine import ApprovalGate
 from console_app.tui.main_screen.bars.status_bar import Status, fitting, pieces
 from tests.each import each
-from tests.tui.parts import Server, Tools, WrittenModel, app, calls, echo, pass_by, say, see, seen
+from tests.tui.parts import Server, Tools, WrittenModel, app, calls, echo, enter, pass_by, say, see, seen
 
 
 @each(
@@ -106,7 +106,7 @@ async def test_the_mode_is_always_said(tmp_path: Path, width: int, model: str) -
 async def test_what_the_bar_names_is_changed_by_a_click(tmp_path: Path) -> None:
     console = app(tmp_path, WrittenModel(say("Hi.")))
     async with console.run_test(size=(120, 30)) as pilot:
-        await pilot.press(*"/policy sequential", "enter")
+        await enter(pilot, "/policy sequential")
         await see(pilot, "auto   sequential")
         line = seen(console).split("\n")[0]
         await pilot.click(offset=(line.index("sequential") + 2, 0))

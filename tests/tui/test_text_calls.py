@@ -14,6 +14,7 @@ from console_app.engine import ApprovalGate, Rule
 from console_app.providers import TextProtocol
 from console_app.textcalls import ToolSignature, render_calls
 from tests.each import each
+from tests.examples import spread
 from tests.tui.parts import Tools, WrittenModel, app, at_rest, chat, say, see, seen, until
 
 
@@ -63,13 +64,16 @@ async def test_two_calls_run_beside_each_other_when_the_answer_has_ended(dialect
         assert [call.dialect for call in chat(console).ui.shown.transcript.calls.values()] == [dialect] * 2
 
 
-@each("dialect", ["qwen3_coder_xml", "deepseek_v3", "harmony", "glm45", "gemma4", "kimi_k3_xtml", "minimax_m3"])
+@each(
+    "dialect",
+    spread(["qwen3_coder_xml", "glm45", "gemma4", "deepseek_v3", "kimi_k3_xtml", "minimax_m3", "harmony"], 3),
+)
 async def test_no_frame_shows_markup(dialect: str, tmp_path: Path) -> None:
     async def run(_: Invocation, __: CallReporter) -> str:
         return "done"
 
     text = f"I look.\n\n{written(dialect, 'one')}\n{written(dialect, 'two')}"
-    pieces = [text[start : start + 5] for start in range(0, len(text), 5)]
+    pieces = [text[start : start + 7] for start in range(0, len(text), 7)]
     held = [asyncio.Event() for _ in pieces]
     answer: list[Chunk | asyncio.Event] = []
     for piece, event in zip(pieces, held, strict=True):

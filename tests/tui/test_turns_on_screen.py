@@ -29,6 +29,7 @@ from tests.tui.parts import (
     chat,
     decide,
     echo,
+    enter,
     pass_by,
     say,
     see,
@@ -373,7 +374,7 @@ async def test_who_reads_further_up_is_told_what_came_below_and_sees_what_they_s
         await until(pilot, lambda: "below" not in seen(pilot.app))
         await pilot.press("pageup")
         await see(pilot, "↓ more below")
-        await pilot.press(*"/clear", "enter")
+        await enter(pilot, "/clear")
         await until(pilot, lambda: "below" not in seen(pilot.app))
 
 

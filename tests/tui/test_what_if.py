@@ -18,12 +18,15 @@ from console_app.domain.messages import ToolMessage
 from console_app.domain.tools import Outcome
 from console_app.domain.transcript import Transcript
 from console_app.engine import ApprovalGate
-from console_app.sessions import Library, Replay, Store
+from console_app.sessions import Replay
 from console_app.sessions.export import exported, imported
 from console_app.sessions.repair import OtherResult
 from console_app.tui.sessions.compare import CompareScreen
 from tests.each import each
-from tests.tui.parts import Answer, Tools, WrittenModel, app, chat, decide, echo, pass_by, say, see, seen, until
+from tests.tui.parts import Answer, Tools, WrittenModel, app, chat, decide, echo, enter, pass_by, say, see, seen, until
+from tests.tui.stored import library
+
+pytestmark = pytest.mark.usefixtures("closed_libraries")
 
 YOURS = "result changed by you"
 OURS = "the user wrote this result in place of the tool's"
@@ -41,10 +44,6 @@ TOOLS = Tools({("lab", "echo"): echo, ("lab", "read"): refuse})
 def two_calls() -> Answer:
     opened_ = [CallOpened(0, "one", "lab_echo"), CallClosed(0, '{"text": "abc"}')]
     return [*opened_, CallOpened(1, "two", "lab_read"), CallClosed(1, '{"path": "a"}'), FinishChunk("tool_calls")]
-
-
-def library(folder: Path) -> Library:
-    return Library(Store(folder / "data" / "sessions.db", folder=str(folder)), folder / "data" / "locks")
 
 
 def told() -> list[ev.Event]:
@@ -140,7 +139,7 @@ async def test_on_screen_e_changes_a_result_and_the_conversation_goes_on_from_it
         assert [(OURS in one.content, MINE in one.content) for one in read] == [(False, False), (True, True)]
         assert any(getattr(event, "content", "") == "One failed." for event in await kept.store.load(session))
 
-        await pilot.press(*"/compare", "enter")
+        await enter(pilot, "/compare")
         await until(pilot, lambda: isinstance(running.screen, CompareScreen))
         await see(pilot, "One failed.")
         assert not [words for words in ("Both are good.", "no such file", YOURS) if words not in seen(running)]

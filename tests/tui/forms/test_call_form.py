@@ -17,7 +17,7 @@ from console_app.domain.tools import ToolSpec
 from console_app.tui.app import FanoutApp
 from console_app.tui.asking.form_dialogs import CallForm, EarlierCalls
 from tests.each import each
-from tests.tui.parts import Tools, WrittenModel, app, at_rest, calls, chat, echo, say, see, seen, until
+from tests.tui.parts import Tools, WrittenModel, app, at_rest, calls, chat, echo, enter, say, see, seen, until
 
 FORECAST = {
     "type": "object",
@@ -62,7 +62,7 @@ async def broken(_invocation: Invocation, _reporter: CallReporter) -> str:
 
 
 async def opened(pilot: Pilot[Any], label: str = "weather.forecast") -> None:
-    await pilot.press(*f"/call {label}", "enter")
+    await enter(pilot, f"/call {label}")
     await until(pilot, lambda: isinstance(pilot.app.screen, CallForm))
     await pilot.pause()
 
@@ -172,10 +172,11 @@ async def test_escape_runs_nothing(tmp_path: Path) -> None:
 async def test_a_call_typed_whole_runs_at_once_and_a_wrong_one_is_said(tmp_path: Path) -> None:
     console_app = console(tmp_path)
     async with console_app.run_test(size=(110, 30)) as pilot:
-        await pilot.press(*'/call calc.ad {"a": 1}', "enter")
+        await enter(pilot, '/call calc.ad {"a": 1}')
         await see(pilot, "Did you mean calc.add?")
         assert chat(console_app).prompt.text == '/call calc.ad {"a": 1}'  # it came back, to be mended
-        await pilot.press("ctrl+u", *'/call calc.add {"a": 1} weather.forecast {}', "enter")
+        await pilot.press("ctrl+u")
+        await enter(pilot, '/call calc.add {"a": 1} weather.forecast {}')
         await until(pilot, lambda: len(ran(console_app)) == 2)
 
 
@@ -193,7 +194,7 @@ async def test_a_turn_whose_calls_failed_does_not_end_as_done(tmp_path: Path) ->
             ("now you", "· 1 call did not succeed · "),
             ("and you", "✓ done · "),  # one did, and the model has read what failed, and answered
         ):
-            await pilot.press(*typed, "enter")
+            await enter(pilot, typed)
             await until(pilot, lambda: not chat(console_app).console.conversation.busy)
             await at_rest(pilot)
             ends = [
@@ -226,13 +227,14 @@ async def test_a_hostile_schema_is_shown_as_text(tmp_path: Path) -> None:
         assert ran(console_app) == [{HOSTILE: HOSTILE, "content": HOSTILE}]
 
 
-@each("size", [(80, 24), (60, 15)])
-async def test_the_form_scrolls_in_a_small_terminal(tmp_path: Path, size: tuple[int, int]) -> None:
+async def test_the_form_scrolls_in_a_small_terminal(tmp_path: Path) -> None:
     console_app = console(tmp_path)
-    async with console_app.run_test(size=size) as pilot:
+    async with console_app.run_test(size=(80, 24)) as pilot:
         await opened(pilot)
-        for _ in range(7):
-            await pilot.press("tab")
+        await pilot.press(*["tab"] * 7)
+        await see(pilot, "notes_markdown")
+        await pilot.resize_terminal(60, 15)
+        await pilot.press("shift+tab", "shift+tab", "tab", "tab")
         await see(pilot, "notes_markdown")
 
 

@@ -31,7 +31,7 @@ from tests.examples import examples
 from tests.tui.lineview.scenes import PALETTE, PAPER, START, TinyApp, painted, screen_lines
 from tests.tui.lineview.test_results import finished, opened
 
-COUNT = 6_000
+COUNT = 2_000
 LONG: dict[str, tuple[str, dict[str, Any]]] = {
     "plain": ("\n".join(f"row {n} of many" for n in range(COUNT)), {}),
     "wrapped": ("\n".join(f"文字 é row {n} of many " * 7 for n in range(COUNT)), {}),
@@ -81,7 +81,7 @@ def inside_of(block: CallBlock) -> EdgedRows:
 
 @each("kind", LONG)
 def test_only_the_rows_that_are_looked_at_are_made(kind: str) -> None:
-    """Opening, finding, the last match, its marks, a screen in the middle, copying all: some hundred rows of 6,000."""
+    """Opening, finding, the last match, its marks, a screen in the middle, copying all: some hundred rows of 2,000."""
     block = whole(kind)
     found, lines = Found(), block.lines
     found.look_for("of many")

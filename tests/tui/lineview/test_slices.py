@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from console_app.tui.lineview import AssistantBlock, CallBlock, Finder, ResultBody
@@ -54,7 +54,7 @@ STEPS = st.lists(st.sampled_from(["slice", "slice", "look", "resize", "theme", "
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=15, deadline=None)
+@examples(25)
 @given(lines=LINES, times=st.integers(1, 120), steps=STEPS, width=st.integers(2, 60))
 def test_a_result_laid_out_in_slices_is_that_laid_out_at_once(
     kind: str, lines: list[str], times: int, steps: list[str], width: int
@@ -111,7 +111,7 @@ def test_what_is_found_in_slices_is_what_is_found_in_the_whole(text: str, words:
     assert search.spans == [found.span() for found in pattern.finditer(text)]
 
 
-LONG = 6_000
+LONG = 3_000
 
 
 def long_result(**arguments: Any) -> CallBlock:
@@ -202,9 +202,9 @@ async def test_find_goes_to_a_match_that_is_not_laid_out_yet() -> None:
         await painted(pilot)
         view.turn_block(block)
         finder = Finder(view)
-        await finder.look_for("row 5999 of")
+        await finder.look_for(f"row {LONG - 1} of")
         assert (finder.total, finder.place) == (1, 1)
-        assert any("row 5999 of" in line for line in screen_lines(app))
+        assert any(f"row {LONG - 1} of" in line for line in screen_lines(app))
         await finder.look_for("of many")
         assert finder.total == LONG
         await finder.step(-1)
@@ -240,7 +240,7 @@ MARKDOWN = st.lists(
 )  # fmt: skip
 
 
-@settings(max_examples=30, deadline=None)
+@examples(40)
 @given(
     lines=MARKDOWN,
     times=st.integers(1, 60),
@@ -339,7 +339,7 @@ def test_json_of_one_word_has_all_its_lines() -> None:
     assert (body.hidden, body.unfinished) == (0, False)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(50)
 @given(
     parts=st.lists(st.sampled_from(["ab", "文", "e\u0301", "👩\u200d💻", "\x1b[31m", "\x1b[0m", "\u200b"]), min_size=1),
     width=st.integers(2, 90),

@@ -6,11 +6,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
 from textual.widgets import Input
 
 from console_app.domain.questions import Elicitation
-from tests.each import each
 from tests.tui.parts import calls, chat, pass_by, see, seen, until
 from tests.tui.questions.stage import Stage, stage
 
@@ -34,7 +32,9 @@ EVERYTHING = {
 }
 
 
-async def test_a_form_is_shown_with_its_call_and_answered_as_proposed(tmp_path: Path) -> None:
+async def test_a_form_is_shown_with_its_call_and_answered_as_proposed_and_one_without_fields_with_yes_or_no(
+    tmp_path: Path,
+) -> None:
     async with stage(tmp_path) as s:
         await s.ask("form")
         await see(s.pilot, "asking · form asks you")
@@ -43,6 +43,11 @@ async def test_a_form_is_shown_with_its_call_and_answered_as_proposed(tmp_path: 
         await s.press("y")
         assert await s.ended() == [{"action": "accept", "content": {"name": "Ada", "size": "m"}}]
         await until(s.pilot, lambda: chat(s.console).prompt.has_focus, "the prompt has the focus again")
+        await s.ask("form", requestedSchema={"type": "object", "properties": {}}, message="Really?")
+        await s.come_to_the_board()
+        assert "fill in" not in seen(s.console)
+        await s.press("enter", "y")
+        assert (await s.ended())[-1] == {"action": "accept", "content": {}}
 
 
 async def test_every_kind_of_field_is_filled_in_with_the_keyboard(tmp_path: Path) -> None:
@@ -109,15 +114,6 @@ async def test_what_a_field_does_not_take_goes_nowhere_else(tmp_path: Path) -> N
         assert chat(s.console).prompt.text == ""
         await s.press("escape", "n")
         assert await s.ended() == [{"action": "decline"}]
-
-
-async def test_a_form_without_fields_is_a_yes_or_a_no(tmp_path: Path) -> None:
-    async with stage(tmp_path) as s:
-        await s.ask("form", requestedSchema={"type": "object", "properties": {}}, message="Really?")
-        await s.come_to_the_board()
-        assert "fill in" not in seen(s.console)
-        await s.press("enter", "y")
-        assert await s.ended() == [{"action": "accept", "content": {}}]
 
 
 async def type_ahead(s: Stage, *keys: str) -> None:
@@ -263,20 +259,19 @@ async def test_leaving_the_console_ends_what_is_asked(tmp_path: Path) -> None:
 HOSTILE = "[b]bold[/b] [@click=app.quit]x[/] \x1b]52;c;AAAA\x07 \u202eevil\u202c [/foo]"
 
 
-@pytest.mark.parametrize("size", [(100, 40), (80, 24), (60, 15)])
-async def test_hostile_text_and_a_long_form_are_shown_in_the_room_there_is(
-    tmp_path: Path, size: tuple[int, int]
-) -> None:
+async def test_hostile_text_and_a_long_form_are_shown_in_the_room_there_is(tmp_path: Path) -> None:
     field: dict[str, Any] = {"type": "string", "title": HOSTILE, "description": HOSTILE, "default": HOSTILE}
     names = {"type": "string", "enum": [HOSTILE, "b"], "enumNames": [HOSTILE]}
     form = {"type": "object", "properties": {HOSTILE: field, "pick": names, **{f"f{n}": field for n in range(12)}}}
-    async with stage(tmp_path, size) as s:
+    async with stage(tmp_path) as s:
         await s.ask("form", requestedSchema=form, message=HOSTILE * 20)
         await s.come_to_the_board()
-        shown = seen(s.console)
-        assert "y accept" in shown
-        assert not {"\x1b", "\u202e", "\x07"} & set(shown)
-        await until(s.pilot, lambda: chat(s.console).boards.human.region.bottom <= size[1] - 3, "room for the prompt")
+        for size in ((100, 40), (80, 24), (60, 15)):
+            await s.pilot.resize_terminal(*size)
+            await see(s.pilot, "y accept")
+            assert not {"\x1b", "\u202e", "\x07"} & set(seen(s.console)), size
+            board, prompt = chat(s.console).boards.human, size[1] - 3
+            await until(s.pilot, lambda at=board, end=prompt: at.region.bottom <= end, "room for the prompt")
         await s.press("enter", "pagedown")
         await s.pilot.press(*["tab"] * 6)
         assert "accept" in seen(s.console)
@@ -311,19 +306,14 @@ async def test_a_pattern_that_would_take_for_ever_holds_nothing_up(tmp_path: Pat
         assert await s.ended() == [{"action": "accept", "content": content}]
 
 
-@each("schema", [{}, {"properties": 3}, {"type": "object", "properties": {"a": 1, "b": None}}])
-async def test_a_schema_that_is_none_is_no_reason_to_fall(tmp_path: Path, schema: dict[str, Any]) -> None:
+async def test_a_schema_that_is_none_is_no_reason_to_fall(tmp_path: Path) -> None:
+    schemas: list[dict[str, Any]] = [{}, {"properties": 3}, {"type": "object", "properties": {"a": 1, "b": None}}]
     async with stage(tmp_path) as s:
-        await s.ask("form", requestedSchema=schema)
-        answered = await _answer_or_end(s)
-        assert answered
-
-
-async def _answer_or_end(s: Stage) -> bool:
-    board = chat(s.console).boards.human
-    await until(s.pilot, lambda: board.is_asking or any(call.outcome for call in s.calls))
-    if board.is_asking:
-        await s.come_to_the_board()
-        await s.press("n")
-    await s.ended()
-    return True
+        board = chat(s.console).boards.human
+        for number, schema in enumerate(schemas, 1):
+            await s.ask("form", requestedSchema=schema)
+            await until(s.pilot, lambda n=number: board.is_asking or sum(bool(one.outcome) for one in s.calls) == n)
+            if board.is_asking:
+                await s.come_to_the_board()
+                await s.press("n")
+            assert len(await s.ended()) == number

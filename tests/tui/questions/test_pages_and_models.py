@@ -6,51 +6,41 @@ import json
 from pathlib import Path
 
 from console_app.domain.chunks import FinishChunk, TextChunk, UsageChunk
-from tests.each import each
 from tests.tui.parts import Answer, calls, chat, say, see, seen, until
 from tests.tui.questions.stage import stage
 
 PARIS: Answer = [TextChunk("Paris"), UsageChunk(70, 5, cost=0.25), FinishChunk("stop")]
 
 
-@each("size", [(100, 40), (80, 24)])
-async def test_a_page_is_shown_whole_with_its_host_and_opened_after_a_yes(
-    tmp_path: Path, size: tuple[int, int]
-) -> None:
+async def test_a_page_is_shown_whole_with_its_host_and_opened_only_after_a_yes(tmp_path: Path) -> None:
     url = f"https://bank.example@pay.example.org/{'a' * 100}?to=us#end"
-    async with stage(tmp_path, size) as s:
+    async with stage(tmp_path) as s:
         await s.ask("page", url=url)
         await see(s.pilot, "asking · page wants you to open a page")
         await s.come_to_the_board()
-        shown = "".join(line.strip(" ┃\n") for line in seen(s.console).splitlines())
-        assert url in shown
-        assert "the page is on pay.example.org" in shown
+        for size in ((100, 40), (80, 24)):
+            await s.pilot.resize_terminal(*size)
+            shown = "".join(line.strip(" ┃\n") for line in seen(s.console).splitlines())
+            assert url in shown, size
+            assert "the page is on pay.example.org" in shown, size
         assert s.opened == []
         await s.press("y")
         assert await s.ended() == [{"action": "accept"}]
         assert s.opened == [url]
-
-
-@each(("key", "action"), [("n", "decline"), ("x", "cancel")])
-async def test_a_page_can_be_declined_and_cancelled(tmp_path: Path, key: str, action: str) -> None:
-    async with stage(tmp_path) as s:
-        await s.ask("page")
-        await s.come_to_the_board()
-        await s.press("c")
-        assert s.console.clipboard == "https://example.com/pay?to=us"
-        await s.press(key)
-        assert await s.ended() == [{"action": action}]
-        assert s.opened == []
-
-
-async def test_a_call_that_needs_a_page_waits_for_you_and_runs_then(tmp_path: Path) -> None:
-    async with stage(tmp_path) as s:
-        await s.ask("needs_page")
+        for key, action in (("n", "decline"), ("x", "cancel")):
+            await s.ask("page")
+            await s.come_to_the_board()
+            await s.press("c")
+            assert s.console.clipboard == "https://example.com/pay?to=us"
+            await s.press(key)
+            assert (await s.ended())[-1] == {"action": action}
+        assert s.opened == [url]
+        await s.ask("needs_page")  # the call waits for you, and runs then
         await see(s.pilot, "https://example.com/connect")
         await s.come_to_the_board()
         await s.press("y")
-        assert await s.ended() == ["connected"]
-        assert s.opened == ["https://example.com/connect"]
+        assert (await s.ended())[-1] == "connected"
+        assert s.opened == [url, "https://example.com/connect"]
 
 
 async def test_the_model_is_asked_after_a_yes_and_counted(tmp_path: Path) -> None:
@@ -98,7 +88,7 @@ async def test_what_is_denied_is_not_asked_and_costs_nothing(tmp_path: Path) -> 
 
 
 async def test_a_long_request_scrolls_and_its_end_can_be_read(tmp_path: Path) -> None:
-    messages = [{"role": "user", "content": {"type": "text", "text": f"line {n} \x1b[2J\n" * 3}} for n in range(300)]
+    messages = [{"role": "user", "content": {"type": "text", "text": f"line {n} \x1b[2J\n" * 3}} for n in range(60)]
     async with stage(tmp_path, (80, 24)) as s:
         await s.answer(calls(("asking_ask_model", json.dumps({"messages": messages, "systemPrompt": "s" * 5000}))))
         await s.come_to_the_board()
@@ -106,11 +96,11 @@ async def test_a_long_request_scrolls_and_its_end_can_be_read(tmp_path: Path) ->
         board = chat(s.console).boards.human
         await s.pilot.press("space", "j", "k", "pageup")
         await see(s.pilot, "space to scroll")
-        for _ in range(400):
+        for _ in range(100):
             await s.pilot.press("pagedown")
-            if "line 299" in seen(s.console):
+            if "line 59" in seen(s.console):
                 break
-        assert "line 299 ␛[2J" in seen(s.console)
+        assert "line 59 ␛[2J" in seen(s.console)
         assert board.has_focus
         await s.pilot.press("escape")
         await until(s.pilot, lambda: not board.has_focus and "to scroll" not in seen(s.console))

@@ -11,18 +11,16 @@ from tests.tui.parts import WrittenModel, calls, say
 from tests.tui.server_offers.conftest import OpenConsole, config
 
 
-async def test_prompts_are_commands_with_what_they_say_of_themselves(console: OpenConsole) -> None:
+async def test_prompts_are_commands_whose_arguments_the_server_completes_and_nothing_is_chosen_for_you(
+    console: OpenConsole,
+) -> None:
     async with console() as shown:
         await shown.type("/rev")
         await shown.until(lambda: "/notes:review" in shown.labels)
         await shown.see("Review code: Asks for a review of code in a language")
         await shown.pilot.press("tab")
         await shown.until(lambda: shown.text == "/notes:review ")
-
-
-async def test_arguments_are_completed_by_the_server_and_nothing_is_chosen_for_you(console: OpenConsole) -> None:
-    async with console() as shown:
-        await shown.type("/notes:review p")
+        await shown.type("p")
         await shown.until(lambda: shown.labels[:3] == ["python", "perl", "prolog"])
         await shown.see("language · Which language it is written in")
         assert shown.chat.prompt_field.popup.chosen is None
@@ -62,6 +60,12 @@ async def test_a_prompt_becomes_the_users_message_with_what_is_embedded(console:
 
 async def test_what_is_needed_and_was_not_typed_is_asked_for_in_a_form(console: OpenConsole) -> None:
     async with console() as shown:
+        await shown.put('/notes:review style="short and kind"')
+        await shown.pilot.press("enter")
+        await shown.until(lambda: isinstance(shown.pilot.app.screen, ValuesForm))
+        await shown.pilot.press("escape")  # what was typed is kept
+        await shown.until(lambda: shown.text == '/notes:review style="short and kind"')
+        assert not shown.model.requests
         await shown.put("/notes:review style=kind")
         await shown.pilot.press("enter")
         await shown.until(lambda: isinstance(shown.pilot.app.screen, ValuesForm))
@@ -74,26 +78,12 @@ async def test_what_is_needed_and_was_not_typed_is_asked_for_in_a_form(console: 
         await shown.see("Review this python, kind.")
 
 
-async def test_leaving_the_form_keeps_what_was_typed(console: OpenConsole) -> None:
-    async with console() as shown:
-        await shown.put('/notes:review style="short and kind"')
-        await shown.pilot.press("enter")
-        await shown.until(lambda: isinstance(shown.pilot.app.screen, ValuesForm))
-        await shown.pilot.press("escape")
-        await shown.until(lambda: shown.text == '/notes:review style="short and kind"')
-        assert not shown.model.requests
-
-
-async def test_what_no_argument_takes_is_told_and_stays(console: OpenConsole) -> None:
+async def test_what_no_argument_takes_is_told_and_stays_as_does_a_prompt_that_fails(console: OpenConsole) -> None:
     async with console() as shown:
         await shown.put("/notes:plain and more")
         await shown.pilot.press("enter")
         await shown.toast("takes no arguments; nothing takes and more")
         assert shown.text == "/notes:plain and more"
-
-
-async def test_a_prompt_that_fails_is_told_and_can_be_sent_again(console: OpenConsole) -> None:
-    async with console() as shown:
         await shown.put("/notes:broken")
         await shown.pilot.press("enter")
         await shown.see("Server: notes: It broke")
@@ -143,6 +133,11 @@ async def test_a_thousand_prompts_are_searched_and_the_consoles_own_commands_com
         await shown.until(lambda: shown.labels[:2] == ["/help", "/keys"])
         await shown.type("prompt777")
         await shown.until(lambda: shown.labels[:1] == ["/notes:prompt777"])
+        await shown.put("")
+        await shown.pilot.press("ctrl+p", *"prompt777")  # the palette finds it too
+        await shown.see("/notes:prompt777")
+        await shown.pilot.press("enter", "enter")
+        await shown.see("The prompt prompt777.")
 
 
 async def test_prompts_wait_in_the_queue_as_they_were_typed(console: OpenConsole) -> None:
@@ -183,11 +178,3 @@ async def test_what_comes_while_its_name_is_typed_is_completed(console: OpenCons
         assert shown.labels == []
         await shown.hub.set_enabled("notes", True)
         await shown.until(lambda: shown.labels == ["/notes:review"])
-
-
-async def test_the_palette_finds_one_of_a_thousand_prompts(console: OpenConsole) -> None:
-    async with console(config("many")) as shown:
-        await shown.pilot.press("ctrl+p", *"prompt777")
-        await shown.see("/notes:prompt777")
-        await shown.pilot.press("enter", "enter")
-        await shown.see("The prompt prompt777.")

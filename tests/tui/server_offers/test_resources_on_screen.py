@@ -27,7 +27,7 @@ async def test_resources_complete_beside_files_and_are_attached(console: OpenCon
         assert shown.sent.startswith("see @notes:note://1\n\n<attachment ") or "the note 1" in shown.sent
 
 
-async def test_a_template_is_followed_and_the_server_proposes_its_values(console: OpenConsole) -> None:
+async def test_a_template_is_followed_with_values_of_the_server_and_bytes_are_saved(console: OpenConsole) -> None:
     async with console() as shown:
         await shown.type("@notes:note://in")
         await shown.until(lambda: "note://in/{language}/{+path}" in shown.labels)
@@ -42,11 +42,8 @@ async def test_a_template_is_followed_and_the_server_proposes_its_values(console
         await shown.pilot.press("enter")
         await shown.until(lambda: bool(shown.model.requests))
         assert "the note in/rust/a.rs" in shown.sent
-
-
-async def test_bytes_are_saved_and_named(console: OpenConsole) -> None:
-    async with console() as shown:
-        await shown.put("what is on @notes:note://picture")
+        await shown.until(lambda: not shown.chat.console.conversation.busy)
+        await shown.put("what is on @notes:note://picture")  # bytes are saved and named
         await shown.pilot.press("enter")
         await shown.see("▸ notes note://picture  image/png · 8 B · saved")
         assert "[resource note://picture of type image/png, 8 bytes, saved as " in shown.sent
@@ -66,7 +63,7 @@ async def test_what_can_not_be_read_is_told_and_the_text_comes_back(console: Ope
         await shown.until(lambda: bool(shown.model.requests))
 
 
-async def test_escape_stops_a_read_that_takes_long_and_keeps_the_text(console: OpenConsole) -> None:
+async def test_escape_and_up_stop_a_read_that_takes_long_and_keep_the_text(console: OpenConsole) -> None:
     async with console(config("slow-read")) as shown:
         await shown.put("read @notes:note://1")
         await shown.pilot.press("enter")
@@ -76,12 +73,6 @@ async def test_escape_stops_a_read_that_takes_long_and_keeps_the_text(console: O
         await shown.put("")
         await shown.pilot.press("escape")
         await shown.until(lambda: shown.text == "read @notes:note://1" and not shown.chat.console.conversation.busy)
-        assert not shown.model.requests
-
-
-async def test_taking_back_what_is_being_read_stops_it(console: OpenConsole) -> None:
-    async with console(config("slow-read")) as shown:
-        await shown.put("read @notes:note://1")
         await shown.pilot.press("enter")
         await shown.see("Reading attachments")
         await shown.pilot.press("up")

@@ -18,7 +18,9 @@ async def at(shown: Console, name: str) -> None:
     await shown.pilot.press("enter", "home", "down")
 
 
-async def test_a_resource_is_read_copied_and_attached(console: OpenConsole) -> None:
+async def test_a_resource_is_read_copied_and_attached_and_a_prompt_goes_where_prompts_are_typed(
+    console: OpenConsole,
+) -> None:
     async with console() as shown:
         await shown.put("explain")
         await at(shown, "note://1")
@@ -31,6 +33,13 @@ async def test_a_resource_is_read_copied_and_attached(console: OpenConsole) -> N
         await shown.pilot.press("a")
         await shown.until(lambda: shown.text == "explain @notes:note://1 ")
         assert len(shown.pilot.app.screen_stack) == 1
+        await shown.put("")
+        await at(shown, "review")
+        await shown.pilot.press("enter")
+        await shown.see("Last uses  none since it was connected")
+        await shown.pilot.press("a")
+        await shown.until(lambda: shown.text == "/notes:review ")
+        await shown.until(lambda: "python" in shown.labels)
 
 
 async def test_a_resource_is_watched_and_its_change_is_seen_everywhere(console: OpenConsole) -> None:
@@ -75,16 +84,6 @@ async def test_a_template_asks_for_its_names_first(console: OpenConsole) -> None
         await shown.see("the note in/rust/a.rs")
         await shown.pilot.press("enter")
         await shown.until(lambda: shown.text == "@notes:note://in/rust/a.rs ")
-
-
-async def test_a_prompt_goes_where_prompts_are_typed(console: OpenConsole) -> None:
-    async with console() as shown:
-        await at(shown, "review")
-        await shown.pilot.press("enter")
-        await shown.see("Last uses  none since it was connected")
-        await shown.pilot.press("a")
-        await shown.until(lambda: shown.text == "/notes:review ")
-        await shown.until(lambda: "python" in shown.labels)
 
 
 async def test_the_log_is_read_from_a_level_on(console: OpenConsole) -> None:

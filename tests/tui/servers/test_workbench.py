@@ -22,7 +22,6 @@ from console_app.tui.app import FanoutApp
 from console_app.tui.servers.screen import ServersScreen
 from console_app.tui.servers.wire_screen import MessageScreen, WireList, WireScreen
 from console_app.tui.servers.workbench import ToolScreen
-from tests.each import each
 from tests.mcp_client.conftest import Reports, faulty
 from tests.patience import PATIENCE
 from tests.tui.parts import see, seen, services, until
@@ -98,11 +97,10 @@ async def told(pilot: Pilot[Any], text: str) -> None:
     await until(pilot, lambda: any(text in one.message for one in lines), text)
 
 
-@each("size", [(120, 40), (80, 24)], ids=str)
-async def test_a_tool_opens_with_all_that_is_to_be_said_of_it(tmp_path: Path, size: tuple[int, int]) -> None:
-    async with opened(tmp_path, size=size) as (pilot, _):
+async def test_a_tool_opens_with_all_that_is_to_be_said_of_it(tmp_path: Path) -> None:
+    async with opened(tmp_path) as (pilot, _):
         await to_tool(pilot, "greet")
-        for text in (
+        said = (
             "Greets somebody.",
             "And says it twice.",
             "only reads, stays within its server (declared by the server)",
@@ -115,9 +113,12 @@ async def test_a_tool_opens_with_all_that_is_to_be_said_of_it(tmp_path: Path, si
             "each item  object",
             "Output",
             "none in this session",
-        ):
-            await see(pilot, text)
-        assert "esc back" in seen(pilot.app)
+            "esc back",
+        )
+        for size in ((120, 40), (80, 24)):
+            await pilot.resize_terminal(*size)
+            for text in said:
+                await see(pilot, text)
 
 
 async def test_a_tool_behind_the_search_costs_nothing_until_it_is_found(tmp_path: Path) -> None:
@@ -335,7 +336,9 @@ async def test_a_flood_on_the_wire_leaves_the_keys_alive_and_says_what_was_dropp
         await until(pilot, lambda: "dropped" not in seen(pilot.app))
 
 
-async def test_a_key_holds_however_soon_after_it_more_comes_in(tmp_path: Path) -> None:
+async def test_the_cursor_stays_where_a_key_took_it_and_on_its_message_while_older_ones_are_dropped(
+    tmp_path: Path,
+) -> None:
     async with opened(tmp_path) as (pilot, hub):
         await pilot.press("w")
         await see(pilot, "→ tools/list")
@@ -347,13 +350,6 @@ async def test_a_key_holds_however_soon_after_it_more_comes_in(tmp_path: Path) -
         traffic.keep(b'{"method": "second"}', "notification", "second", None, sent=False)
         rows.look()  # before the console was told that the cursor moved
         assert rows.cursor == 0
-
-
-async def test_the_cursor_stays_on_its_message_while_older_ones_are_dropped(tmp_path: Path) -> None:
-    async with opened(tmp_path) as (pilot, hub):
-        await pilot.press("w")
-        await see(pilot, "→ tools/list")
-        rows, traffic = pilot.app.screen.query_one(WireList), hub.traffic("bench")
 
         def pour(many: int) -> None:
             for number in range(many):
