@@ -24,7 +24,7 @@ from console_app.domain.tools import Outcome
 from tests.batch.harms import HARMS
 from tests.batch.journal import SERVER
 from tests.batch.models import calculating
-from tests.each import pairs
+from tests.examples import turns
 from tests.headless.inside import Inside
 from tests.wire_bytes import Answer, Call
 from tests.wire_server import Request, WireServer
@@ -82,7 +82,7 @@ def _objects(text: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in text.splitlines() if line.startswith("{")]
 
 
-@pytest.mark.parametrize(("harm", "moment", "calls"), pairs(HARMS, MOMENTS, [True, False]))
+@pytest.mark.parametrize(("harm", "moment", "calls"), turns(HARMS, MOMENTS, [True, False]))
 def test_what_others_do_to_the_results_is_told_and_no_change_is_made_twice(
     fanout: Inside, harm: str, moment: str, calls: bool
 ) -> None:

@@ -13,6 +13,7 @@ import pytest
 
 from console_app.command_line import COMMANDS, SCRIPTS
 from console_app.command_line.commands import SHELLS
+from tests.each import each
 from tests.headless.inside import Inside
 from tests.patience import PATIENCE
 from tests.program.process import Fanout
@@ -33,17 +34,9 @@ def used(fanout: Inside) -> Inside:
 
 
 def completed(fanout: Inside, *words: str) -> dict[str, str]:
-    done = subprocess.run(
-        [sys.executable, "-P", "-m", "console_app", "__complete", "fish", *words],
-        env={**os.environ, "FANOUT_HOME": str(fanout.home), "PYTHONPATH": str(Path(__file__).parents[2])},
-        cwd=fanout.cwd,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-        check=True,
-    )
-    assert done.stderr == ""
-    return dict(line.partition("\t")[::2] for line in done.stdout.splitlines())
+    done = Fanout(fanout.home.parent).run("__complete", "fish", *words)
+    assert (done.code, done.err) == (0, "")
+    return dict(line.partition("\t")[::2] for line in done.out.splitlines())
 
 
 def test_every_kind_of_name_is_completed(used: Inside) -> None:
@@ -96,7 +89,7 @@ def test_a_file_that_is_broken_completes_to_nothing_and_says_nothing(fanout: Ins
     assert set(completed(fanout, "mc")) == {"mcp"}
 
 
-@pytest.mark.parametrize("words", [("ru",), ("sessions", "show", ""), ("mcp", "test", ""), ("-m", ""), ("call", "")])
+@each("words", [("ru",), ("sessions", "show", ""), ("mcp", "test", ""), ("-m", ""), ("call", "")])
 def test_a_key_press_imports_nothing_heavy(used: Inside, words: tuple[str, ...]) -> None:
     done = subprocess.run(
         [sys.executable, "-X", "importtime", "-P", "-m", "console_app", "__complete", "zsh", *words],

@@ -12,12 +12,13 @@ import os
 import signal
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import pytest
 
 from console_app import cli
+from tests.program.copied_servers import copied_servers, servers
 from tests.program.process import Done
 
 
@@ -81,12 +82,16 @@ def _stdin(data: bytes) -> Iterator[None]:
 
 @contextmanager
 def process_restored() -> Iterator[None]:
-    """Puts back what a run changes in its process: log handlers, signal handlers, the garbage collector."""
+    """Puts back what a run changes in its process: log handlers, signal handlers, the garbage collector.
+
+    Servers start as copies meanwhile (tests/program/copied_servers.py).
+    """
     root = logging.getLogger()
     handlers, level = root.handlers[:], root.level
     ending = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
     try:
-        yield
+        with copied_servers(servers().begin) if hasattr(os, "pidfd_open") else nullcontext():
+            yield
     finally:
         for handler in root.handlers:
             if handler not in handlers:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.examples import turns
 from tests.headless.inside import Inside
 from tests.program.process import types
 
@@ -40,8 +41,13 @@ def test_a_call_runs_as_often_as_it_was_typed_and_its_results_are_what_the_tool_
     assert types(events).count("call.started") == times
 
 
-@pytest.mark.parametrize("limit", ['policy = "single"', "max_calls = 2", "max_calls = 1\ndedupe = true"])
-@pytest.mark.parametrize("place", ["home/config.toml", ".fanout/config.toml"])
+@pytest.mark.parametrize(
+    ("place", "limit"),
+    turns(
+        ["home/config.toml", ".fanout/config.toml"],
+        ['policy = "single"', "max_calls = 2", "max_calls = 1\ndedupe = true"],
+    ),
+)
 def test_no_setting_for_the_answers_of_a_model_keeps_a_typed_call_from_running(
     fanout: Inside, place: str, limit: str
 ) -> None:
@@ -59,24 +65,24 @@ def test_the_policy_single_runs_typed_calls_one_after_another(fanout: Inside) ->
     assert kinds == ["call.started", "call.finished"] * 257
 
 
-@pytest.mark.parametrize("times", [1, 3])
-@pytest.mark.parametrize(
-    ("changed", "says"),
-    [
-        ('{"expression": "1+1\\ud800"}', "half a character is in its arguments, which no text can hold"),
-        ('{"expression": "1+1", "\\udfff": 1}', "half a character is in its arguments, which no text can hold"),
-        ('{"expression": "1+1\udcff"}', "half a character is in its arguments, which no text can hold"),  # no UTF-8
-        ('{"expression": "1+1", "no": 1, "nor": 2}', "“no”, “nor” is no argument of the tool"),
-    ],
-)
+CHANGED = [
+    ('{"expression": "1+1\\ud800"}', "half a character is in its arguments, which no text can hold"),
+    ('{"expression": "1+1", "\\udfff": 1}', "half a character is in its arguments, which no text can hold"),
+    ('{"expression": "1+1\udcff"}', "half a character is in its arguments, which no text can hold"),  # no UTF-8
+    ('{"expression": "1+1", "no": 1, "nor": 2}', "“no”, “nor” is no argument of the tool"),
+]
+
+
+@pytest.mark.parametrize(("refused", "times"), turns(CHANGED, [1, 3]))
 def test_a_call_that_would_have_to_be_changed_is_refused_and_its_siblings_run(
-    fanout: Inside, changed: str, says: str, times: int
+    fanout: Inside, refused: tuple[str, str], times: int
 ) -> None:
+    changed, says = refused
     words = ["calculator.evaluate", changed] * times
     done = fanout.run("call", *words, "calculator.evaluate", '{"expression": "2+2"}', "--output-format", "json")
-    *refused, ran = json.loads(done.out)["calls"]
+    *others, ran = json.loads(done.out)["calls"]
     assert done.code == 1
-    assert [(call["outcome"], call["error"]) for call in refused] == [("invalid", says)] * times
+    assert [(call["outcome"], call["error"]) for call in others] == [("invalid", says)] * times
     assert (ran["outcome"], ran["content"]) == ("succeeded", "4")
     assert says in fanout.run("call", *words).err
 

@@ -12,6 +12,7 @@ import pytest
 from console_app.config.files import Paths
 from console_app.config.foreign import agents, hook_files, skills
 from tests.each import each
+from tests.examples import turns
 from tests.headless.inside import Inside
 
 FILES = (
@@ -62,8 +63,11 @@ def _goes_on(fanout: Inside, command: str) -> None:
     assert "unexpected" not in done.err
 
 
-@pytest.mark.parametrize("command", list(COMMANDS))
-@each("harm", HARMS)
+# A run reads all of them, and the other commands some.
+MET = [*((harm, "run") for harm in HARMS), *turns(HARMS, [name for name in COMMANDS if name != "run"])]
+
+
+@each(("harm", "command"), MET)
 def test_what_stands_in_the_place_of_a_projects_files_stops_no_command(
     fanout: Inside, harm: str, command: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from tests.each import each, pairs
+from tests.each import each
+from tests.examples import turns
 from tests.headless.inside import Inside
 from tests.wire_bytes import Answer, Call, Text
 from tests.wire_server import WireServer
@@ -30,7 +31,7 @@ def model(server: WireServer) -> list[str]:
     return ["-m", "openai/test-model", "--base-url", server.base_url("openai-chat"), "--mcp", "calculator"]
 
 
-@each(("answer", "size", "as_events"), pairs(ANSWERS, [1, 5, 1000], [False, True]))
+@each(("answer", "size", "as_events"), turns(ANSWERS, [1, 5, 1000], [False, True]))
 def test_every_piece_of_an_answer_is_printed_once_and_in_its_order(
     answer: str, size: int, as_events: bool, fanout: Inside, server: WireServer
 ) -> None:

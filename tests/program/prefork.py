@@ -7,12 +7,10 @@ imports, is tested without this.
 
 from __future__ import annotations
 
-import atexit
 import contextlib
 import fcntl
 import gc
 import importlib
-import io
 import json
 import os
 import runpy
@@ -24,11 +22,12 @@ import subprocess
 import sys
 import termios
 import threading
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from tests.program import copied_servers
 
 IMPORTED = (
     *("console_app.command_line", "console_app.commands.dispatch", "console_app.wiring"),
@@ -206,31 +205,7 @@ def _become(wanted: _Wanted, streams: list[int]) -> None:
         os.close(stream)
     if wanted.controlling:
         fcntl.ioctl(0, termios.TIOCSCTTY, 0)
-    os.chdir(wanted.folder)
-    os.environ.clear()
-    os.environ.update(wanted.environment)
-    time.tzset()
-    for number, name in enumerate(("stdin", "stdout", "stderr")):
-        old = getattr(sys, name)
-        raw = open(number, "rb" if number == 0 else "wb", closefd=False)  # noqa: SIM115  # open to the end
-        lines = number == 2 or raw.isatty()
-        new = io.TextIOWrapper(raw, encoding=old.encoding, errors=old.errors, line_buffering=lines)
-        setattr(sys, name, new)
-        setattr(sys, f"__{name}__", new)
-    sys.argv = ["-c" if wanted.code else "fanout", *wanted.arguments]
-
-
-def _is_at_its_end() -> bool:
-    """Does what the interpreter does at its end, but takes no module apart: of memory that a copy shares with the
-    program that is copied, this costs 0.1 s. Where it can't write what is left, it has the interpreter say so."""
-    threading._shutdown()  # type: ignore[attr-defined]
-    atexit._run_exitfuncs()
-    try:
-        sys.stdout.flush()
-        sys.stderr.flush()
-    except (OSError, ValueError):
-        return False
-    return True
+    copied_servers.be_given(["-c" if wanted.code else "fanout", *wanted.arguments], wanted.folder, wanted.environment)
 
 
 def _main() -> None:
@@ -238,17 +213,19 @@ def _main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     for name in IMPORTED:
         importlib.import_module(name)
+    copied_servers.import_all()
     gc.collect()
     gc.freeze()  # copies look for no garbage among what was imported
     if (asked := _serve(control)) is not None:
         _become(*asked)
         try:
-            if code := asked[0].code:
-                exec(compile(code, "<string>", "exec"), {"__name__": "__main__"})  # noqa: S102
-            else:
-                runpy.run_module("console_app", run_name="__main__", alter_sys=True)
+            with copied_servers.copied_servers():
+                if code := asked[0].code:
+                    exec(compile(code, "<string>", "exec"), {"__name__": "__main__"})  # noqa: S102
+                else:
+                    runpy.run_module("console_app", run_name="__main__", alter_sys=True)
         except SystemExit as end:
-            if isinstance(end.code, int | None) and _is_at_its_end():
+            if isinstance(end.code, int | None) and copied_servers.is_at_its_end():
                 os._exit(end.code or 0)
             raise
 

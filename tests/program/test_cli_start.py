@@ -10,6 +10,7 @@ import sys
 import pytest
 
 from console_app._version import __version__
+from tests.examples import turns
 from tests.patience import PATIENCE
 from tests.program.process import Fanout
 
@@ -91,19 +92,19 @@ def test_closed_standard_streams_end_in_an_exit_code_too(fanout: Fanout) -> None
         assert done.returncode == code
 
 
-@pytest.mark.parametrize("most", [8, 16])
-@pytest.mark.parametrize(
-    ("arguments", "code"),
-    [
-        (["call", "calculator.evaluate", '{"expression": "1+1"}'], 1),
-        (["mcp", "test", "calculator"], 1),
-        (["mcp", "list", "--check"], 1),
-        (["run", "-m", "offline/rehearsal", "6*7"], 0),  # the model answers, without that server
-    ],
-)
+STARTING = [
+    (["call", "calculator.evaluate", '{"expression": "1+1"}'], 1),
+    (["mcp", "test", "calculator"], 1),
+    (["run", "-m", "offline/rehearsal", "6*7"], 0),  # the model answers, without that server
+    (["mcp", "list", "--check"], 1),
+]
+
+
+@pytest.mark.parametrize(("command", "most"), turns(STARTING, [8, 16]))
 def test_a_server_for_which_no_descriptor_is_left_is_told_of(
-    fanout: Fanout, arguments: list[str], code: int, most: int
+    fanout: Fanout, command: tuple[list[str], int], most: int
 ) -> None:
+    arguments, code = command
     argv = ["sh", "-c", f'ulimit -n {most}; exec "$0" "$@"', *fanout.argv(*arguments)]
     done = subprocess.run(argv, cwd=fanout.cwd, env=fanout.environment(), capture_output=True, check=False)
     assert re.search("Server calculator failed: .*Too many open files", done.stderr.decode())
@@ -121,8 +122,7 @@ def test_what_is_lost_on_a_closed_standard_output_is_no_success(fanout: Fanout, 
     assert done.returncode == 1
 
 
-@pytest.mark.parametrize("arguments", PRINTING)
-@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize(("arguments", "unbuffered"), turns(PRINTING, ["", "1"]))
 def test_what_can_t_be_written_is_no_success(fanout: Fanout, arguments: list[str], unbuffered: str) -> None:
     with open("/dev/full", "wb") as full:
         env = {"PYTHONUNBUFFERED": unbuffered} if unbuffered else {}

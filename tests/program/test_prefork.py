@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -52,6 +54,21 @@ def test_it_writes_and_ends_as_one_that_was_started(fanout: Fanout, arguments: l
     assert (copy.code, bool(copy.out or copy.err)) == (code, True)
     if arguments[0] != "run" or "--no-mcp" in arguments:  # the others tell how long their calls took
         assert copy == fanout.run(*arguments, stdin=b"hello", anew=True)
+
+
+LOOK = "env | grep -v SERVER_OF | sort; pwd; umask; ulimit -n; grep 'Sig[BCI]' /proc/self/status; ls /proc/self/fd"
+
+
+@pytest.mark.parametrize("given", [{}, {"LC_ALL": "C.UTF-8"}])
+def test_a_server_that_is_a_copy_gives_what_one_gives_that_was_started(fanout: Fanout, given: dict[str, str]) -> None:
+    program = {"command": sys.executable, "args": ["-m", "console_app.servers.shell"]}
+    environment = {"FANOUT_SHELL_SANDBOX": "off", **given}
+    fanout.write("home/mcp.json", json.dumps({"mcpServers": {"shell": {**program, "env": environment}}}))
+    looks = [fanout.run("call", "shell.run", json.dumps({"command": LOOK}), anew=anew) for anew in (False, True)]
+    copied, started = (re.sub(r"(?<=out-shell-)\w+|\d+:\d+|\d{3,}|\d\.\d s", "N", one.out) for one in looks)
+    assert [one.code for one in looks] == [0, 0], looks
+    assert "SigIgn" in started
+    assert copied == started
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])

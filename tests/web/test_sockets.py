@@ -79,7 +79,7 @@ async def test_the_link_opens_once_and_what_it_gave_from_then_on(tmp_path: Path)
 
 async def test_tokens_that_others_guess_do_not_shut_the_owner_out(tmp_path: Path) -> None:
     async with serving(tmp_path, token=TOKEN) as server:
-        for number in range(100):
+        for number in range(30):
             async with page_of(server, {"token": f"wrong-{number}"}) as page:
                 await page.until(lambda page: page.told)
                 assert "not the token" in page.told[0]["closed"]
@@ -130,9 +130,27 @@ async def pass_by(server: WebServer) -> None:
     writer.close()
 
 
-async def test_the_first_paint_has_the_pages_size_and_keys_go_to_the_prompt(tmp_path: Path) -> None:
+NO_MESSAGES = ("", "{", "[]", "[" * 100_000, '{"size": 3}', '{"size": ["a", 1]}', '{"size": [1e999, 2]}',
+               '{"size": [NaN, 2]}', '{"size": [1, 2, 3]}', '{"resize": [1, 2]}')  # fmt: skip
+
+
+async def test_a_console_has_the_size_the_keys_and_the_environment_that_its_page_gives_and_no_shell(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("UNRELATED_SECRET", "s3cret")
     async with serving(tmp_path) as server, page_of(server, columns=133, rows=33) as page:
         await page.see(TO_PROMPT)
+        (process,) = console_processes()
+        found = process.environ()
+        assert "UNRELATED_SECRET" not in found
+        assert found["TERM"] == "xterm-256color"
+        assert set(found) - {"FANOUT_HOME", "FANOUT_PAGE", "TERM", "COLORTERM"} <= {
+            *("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TMPDIR", "TMP", "TEMP"),
+            *("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR", "VISUAL", "EDITOR"),
+            *("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "NODE_EXTRA_CA_CERTS"),
+            *("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"),
+            *("http_proxy", "https_proxy", "all_proxy", "no_proxy", "LC_ALL", "LC_CTYPE"),
+        }
         assert page.text.splitlines()[29].rstrip().endswith("╮"), "the prompt's box is as wide as the page"
         assert len(page.text.splitlines()[29].rstrip()) >= 131
         await page.type("hello there")
@@ -140,6 +158,15 @@ async def test_the_first_paint_has_the_pages_size_and_keys_go_to_the_prompt(tmp_
         await page.resize(90, 25)
         await page.until(lambda page: len(page.text.splitlines()[21].rstrip()) in (88, 89))
         await page.see("hello there")
+        for text in NO_MESSAGES:  # which change nothing
+            await page.socket.send(text)
+        await page.type(" as before")
+        await page.see("hello there as before")
+        assert len(page.text.splitlines()[21].rstrip()) in (88, 89)
+        await page.type("\x1a")
+        await page.see("There is no shell behind this page")
+        await page.type(" goes on")
+        await page.see("as before goes on")
 
 
 async def test_what_is_foreign_is_cleaned_on_this_way_too(tmp_path: Path) -> None:
@@ -227,44 +254,6 @@ async def test_a_console_that_ends_says_so_and_with_what(tmp_path: Path) -> None
         await page.see(TO_PROMPT)
         await page.type("\x11")
         await page.until(lambda page: {"ended": 0} in page.told)
-
-
-async def test_the_console_has_the_environment_that_it_was_given(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("UNRELATED_SECRET", "s3cret")
-    async with serving(tmp_path) as server, page_of(server) as page:
-        await page.see(TO_PROMPT)
-        (process,) = console_processes()
-        found = process.environ()
-        assert "UNRELATED_SECRET" not in found
-        assert found["TERM"] == "xterm-256color"
-        assert set(found) - {"FANOUT_HOME", "FANOUT_PAGE", "TERM", "COLORTERM"} <= {
-            *("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TMPDIR", "TMP", "TEMP"),
-            *("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR", "VISUAL", "EDITOR"),
-            *("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "NODE_EXTRA_CA_CERTS"),
-            *("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"),
-            *("http_proxy", "https_proxy", "all_proxy", "no_proxy", "LC_ALL", "LC_CTYPE"),
-        }
-
-
-async def test_no_shell_and_no_stop_is_behind_a_page(tmp_path: Path) -> None:
-    async with serving(tmp_path) as server, page_of(server) as page:
-        await page.see(TO_PROMPT)
-        await page.type("\x1a")
-        await page.see("There is no shell behind this page")
-        await page.type("goes on")
-        await page.see("goes on")
-
-
-async def test_what_is_no_message_of_a_page_changes_nothing(tmp_path: Path) -> None:
-    async with serving(tmp_path) as server, page_of(server) as page:
-        await page.see(TO_PROMPT)
-        for text in ("", "{", "[]", "[" * 100_000, '{"size": 3}', '{"size": ["a", 1]}', '{"size": [1e999, 2]}',
-                     '{"size": [NaN, 2]}', '{"size": [1, 2, 3]}', '{"resize": [1, 2]}'):  # fmt: skip
-            await page.socket.send(text)
-        await page.type("as before")
-        await page.see("as before")
 
 
 async def test_a_console_that_hangs_is_ended_by_force(tmp_path: Path) -> None:
