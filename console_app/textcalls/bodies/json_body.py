@@ -149,7 +149,7 @@ class NamedBody:
             why = f"{error.message} (character {error.offset + 1} of its arguments)"
             yield from region.fail_and_skip(src, draft, region.start, why, name=written)
             return
-        while span.state == "closed" and not self.quotes and (yield from src.peek()) == "}":
+        while span.state == "closed" and (yield from src.peek()) == "}":
             yield from src.step()
             repaired = (*repaired, "a closing bracket too many")
         if written == PARALLEL and draft.tools.resolve(written) is None:
