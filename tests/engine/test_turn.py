@@ -387,8 +387,12 @@ def test_text_calls_can_be_taken_back_or_prove_unreadable() -> None:
                 ]
             )
         )
-        events = await play(engine)
+        async with engine.start("go") as turn:
+            events = [event async for event in turn]
         assert outcomes(engine) == ["invalid", "invalid", "succeeded"]
+        assert turn.unread == {"demo_do", ""}
+        (said,) = (one.tool_calls for one in engine.history if isinstance(one, AssistantMessage) and one.tool_calls)
+        assert [one.raw for one in said] == ['{"x"', "<tool_call>", "<tool_call>{}</tool_call>"]
         assert tool_texts(engine)[0] == 'This call was not run: The JSON has no name.\nReceived:\n{"x"'
         check_turn(engine, events)
 
