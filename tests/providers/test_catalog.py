@@ -43,6 +43,7 @@ def test_what_is_not_known_has_no_price() -> None:
     assert catalog.cost("openai", "no-such-model", 1, 1) is None
     assert catalog.cost("openai", "gpt-4o", 1, 1, base_url="http://127.0.0.1:1/v1") is None
     assert catalog.cost("ollama", "gpt-4o", 1, 1) is None
+    assert catalog.place_in_table("openai", "http://localhost:1/v1") is None, "and its prices aren't loaded"
     assert catalog.context_window("my-server", "gpt-4o") is None
 
 
