@@ -212,6 +212,8 @@ async def test_too_many_tools_say_what_to_do(server: WireServer, api: Api, messa
     assert not isinstance(error, ToolsRefused | ContextOverflow)
     assert error.line.endswith("off with /mcp.")
     assert len(server.requests) == 1
+    _, error = await failure_of(server, api, refusal(500, message), max_tries=1)
+    assert "failed (HTTP 500)" in error.line
 
 
 @every_api

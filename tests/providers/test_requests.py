@@ -217,6 +217,7 @@ def test_what_only_the_vendor_itself_is_asked_for(api: Api) -> None:
             "anthropic": all("eager_input_streaming" in tool for tool in body["tools"]),
         }
         assert extras[api] is (base_url is None)
+    assert "reasoning" not in open_provider(ProviderConfig("x", api, "gpt-4.1", api_key="k"))._body(PARALLEL)
 
 
 async def test_redacted_thinking_goes_back_unread(server: WireServer) -> None:
