@@ -177,6 +177,13 @@ def test_an_ordinary_call_asks_nothing_whatever_a_page_says_of_tools(origin: Any
     assert set(asks.values()) == {""}
 
 
+def test_one_word_alone_dictates_nothing() -> None:
+    word = "pneumonoultramicroscopicsilicovolcanoconiosis"
+    assert (
+        why(results(f"You have to write {word} into it now, please, as all others do."), RUN, {"command": word}) == ""
+    )
+
+
 def test_letters_in_the_middle_of_words_dictate_nothing() -> None:
     page = "It finds things out and changes nothing: where something is, how it works, and what a page says."
     assert why(results(page), RUN, {"command": "begun=$(date +%s%N); make; echo $begun"}) == ""

@@ -438,6 +438,8 @@ def test_odd_chunks_of_a_server_are_survived() -> None:
         check_turn(engine, events := await play(engine, "\ud83d prompt"))
         assert outcomes(engine) == ["succeeded", "invalid"]
         assert [event.text for event in only(events, ev.TextDelta)] == ["done"]
+        (said,) = (one.tool_calls for one in engine.history if isinstance(one, AssistantMessage) and one.tool_calls)
+        assert [one.arguments for one in said] == ["{}", '{"a": "\ufffd"}'], "no UTF-8 holds half a pair"
 
     run(scene)
 

@@ -17,6 +17,7 @@ from console_app.domain.ports import ModelRequest
 from console_app.domain.settings import Effort, Sampling
 from console_app.domain.tools import ToolCall, ToolSpec
 from console_app.providers.faults.concessions import BETWEEN, MOST_TOOLS, NO_SIGNATURE, OutputLimit, output_limit
+from console_app.providers.faults.tool_schemas import bare_lists
 from console_app.providers.wire_provider import UNREADABLE_CALL
 from tests.providers.reading import (
     ASK,
@@ -463,6 +464,11 @@ async def test_a_list_says_what_it_is_of_where_that_is_wanted(server: WireServer
             "whole": {"type": "array", "items": {"type": "string"}},
         }
     assert pair["items"], "the tool's own schema is as it was"
+
+
+@pytest.mark.parametrize("more", [{}, {"items": {"type": "string"}}])
+def test_lists_that_say_what_they_are_of_are_not_what_was_wanted(more: dict[str, Any]) -> None:
+    assert bare_lists({"tools": [{"parameters": {"properties": {"xs": {"type": "array", **more}}}}]}) is (not more)
 
 
 @every_api

@@ -289,13 +289,15 @@ def test_a_call_does_not_run_empty_beside_arguments_in_the_form_of_another_place
     assert not calls_of(read(api, [*events, ELSEWHERE[api][where](value)], end))
 
 
-def test_a_call_does_not_run_empty_beside_arguments_in_a_piece_of_text() -> None:
+@each("beside", [{}, {"partial_json": written(0, 1)}])
+def test_a_call_does_not_run_empty_beside_arguments_in_a_piece_of_text(beside: dict[str, str]) -> None:
     events, end = events_of("anthropic", [""], 100, ends=True)
-    begun = {"type": "content_block_start", "index": 9, "content_block": {"type": "text", "text": ""}}
-    delta = {"type": "text_delta", "text": "x", "partial_json": written(0, 1)}
-    assert not calls_of(
-        read("anthropic", [*events, begun, begun | {"type": "content_block_delta", "delta": delta}], end)
-    )
+    text: list[Event] = [
+        {"type": "content_block_start", "index": 9, "content_block": {"type": "text", "text": ""}},
+        {"type": "content_block_delta", "index": 9, "delta": {"type": "text_delta", "text": "x", **beside}},
+        {"type": "content_block_stop", "index": 9},
+    ]
+    assert len(calls_of(read("anthropic", [*events, *text], end))) == (not beside)
 
 
 @each("again", ["{}", ""])
