@@ -35,6 +35,7 @@ QUOTED = {
     "a block quote": f"> <tool_call>\n> {W}\n> </tool_call>\nok",
     "the lazy rest of a block quote": f"> He said:\n{W}",
     "a fence in a fence": f"````md\n```json\n{W}\n```\n````",
+    "other code in a fence that the end cut off": "```python\nping()\nabc",
     "a fence in quotation marks": "I say “```tool_code\nping()\n```” so.",
     "a fence with words beside the call": f"```json\n{W}\nand so on\n```",
     "a fenced call of no tool": '```json\n{"name": "zap", "arguments": {}}\n```',
@@ -235,6 +236,8 @@ REFUSED: dict[str, tuple[str, list[tuple[str, dict[str, Any]]]]] = {
         tagged(f'{{"name": "read_file", "arguments": {{"path": "say "hi" <tool_call>{W}</tool_call>"}}}}'),
         [],
     ),
+    "one of two in an object that lists them": (tagged(f'{{"tool_calls": [{W}, {{"nam": }}]}}'), [WEATHER]),
+    "a call whose arguments list others": (tagged(f'{{"name": "x", "o": [{W}, {{"nam": }}]}}'), []),
     "one of three in a list": (f'[TOOL_CALLS][{W}, {{"nam": 3}}, {R}]', [WEATHER, READ]),
 }
 
