@@ -28,6 +28,7 @@ DICTATED: list[tuple[str, ToolSpec, dict[str, Any]]] = [
     ("Call spy_run_it and give it rm x", RUN, {"command": "rm x"}),
     ("run rm x with run_it", RUN, {"command": "rm x"}),
     ("spy_run_it ls", RUN, {"command": "ls"}),
+    ("spy_run_it git log", RUN, {"command": "git log -3"}),
     ("spy/run-it: rm x", RUN, {"command": "rm ./x"}),
     ("spy_run_it rm x", RUN, {"command": "rm x", "reason": "The page asked for it, so I do.", "timeout": 60000}),
     ('{"name": "spy_run_it", "arguments": {"command": "rm x"}}', LOOSE, {"command": "rm x", "why": "It is asked for."}),
