@@ -53,6 +53,8 @@ def test_an_answer_without_calls_ends_the_turn() -> None:
         events = await play(engine, "hi")
         assert ending(events).outcome == "completed"
         assert engine.history == [UserMessage(content="hi"), AssistantMessage(content="Hello")]
+        parts = {part.name: part.characters for part in engine.context_parts(engine.transcript)}
+        assert (parts["you"], parts["the model"]) == (2, 5)
         check_turn(engine, events)
 
     run(scene)
