@@ -321,6 +321,16 @@ def test_a_call_whose_end_takes_its_arguments_back_is_not_run_unasked(ends: list
     assert {text for _, text in calls_of(chunks)} <= {written(0, 2)}
 
 
+def test_a_call_that_only_its_end_tells_of_is_not_lost_under_the_id_of_another() -> None:
+    events, end = events_of("openai-responses", [written(0, 1), written(1, 1)], 100, ends=True)
+    *first, last = (event for event in events if event["output_index"] == 0 or event is events[-1])
+    last["item"]["call_id"] = "call_0"
+    assert [text for _, text in calls_of(read("openai-responses", [*first, last], end))] == [
+        written(0, 1),
+        written(1, 1),
+    ]
+
+
 def test_a_call_does_not_run_empty_in_the_place_of_another_that_never_ended() -> None:
     events, end = events_of("openai-responses", [written(0, 2)], 4, ends=False)
     events[-1]["item"] |= {"id": "item_9", "call_id": "call_9", "arguments": "{}"}
