@@ -308,7 +308,11 @@ async def test_thinking_goes_over_to_the_other_way_and_then_goes(server: WireSer
     await read(provider)
     await provider.close()
     assert error is None
-    assert len(notices_of(chunks)) == 2
+    told = {
+        "enabled": "test refuses a budget of tokens for thinking: the request is sent again with adaptive thinking.",
+        "adaptive": "test refuses adaptive thinking: the request is sent again with a budget of tokens for it.",
+    }
+    assert (notices_of(chunks)[0], len(notices_of(chunks))) == (told[first], 2)
     assert [one.body.get("thinking", {}).get("type") for one in server.requests] == [first, other, None, None]
     by = {"enabled": {"type": "enabled", "budget_tokens": 10_000}, "adaptive": {"type": "adaptive"}}
     assert [one.body["thinking"] for one in server.requests[:2]] == [by[first], by[other]]
