@@ -253,7 +253,8 @@ class WireServer:
                     if request.path.endswith(TEMPLATES):
                         self.looked.append(request)
                         shown = self.shows.get(request.path)
-                        reply = Reply.json(shown) if shown is not None else Reply.json({"error": "not found"}, 404)
+                        missing = Reply.json({"error": "not found"}, 404)
+                        reply = shown if isinstance(shown, Reply) else missing if shown is None else Reply.json(shown)
                     else:
                         reply = self._next_reply(request)
                         self.requests.append(request)

@@ -358,7 +358,7 @@ class Turn(Decidable):
         try:
             await agent.converse(prompt, earlier, self._host)
         except FanoutError as error:
-            return Ending("failed", self.spent() or error.line)
+            return Ending("failed", error.line)
         finally:
             self._host.end_calls()
             self.approvals_missed.extend(step.approvals.missed)

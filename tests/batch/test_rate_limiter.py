@@ -95,7 +95,7 @@ async def test_what_fits_is_what_the_minute_allows_at_the_speed_there_is() -> No
     clock = Clock()
     limiter = RateLimiter(clock, clock.sleep)
     assert limiter.fits is None
-    limiter.learned({"x-ratelimit-limit-requests": "600"})
+    limiter.learned({"x-ratelimit-limit-requests": "600", "ratelimit-limit": "30"})
     async with limiter.request():
         clock.now += 2.0
     assert limiter.fits == 20  # ten a second, each of two seconds

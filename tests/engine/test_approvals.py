@@ -56,7 +56,11 @@ def test_approved_calls_start_at_once_while_others_wait() -> None:
         def later(turn: Turn, call_id: str) -> None:
             asyncio.get_running_loop().call_later(60, lambda: order.extend(tools.ended) or turn.resolve(call_id, ALLOW))
 
-        events = await play(engine, react=deciding(a=later, b=allow, c=deny))
+        def shown(turn: Turn, call_id: str) -> object:
+            assert [turn.is_as_shown(call_id, definition) for definition in (None, "another")] == [True, False]
+            return allow(turn, call_id)
+
+        events = await play(engine, react=deciding(a=later, b=shown, c=deny))
         assert order == ["b"]
         assert outcomes(engine) == ["succeeded", "succeeded", "denied"]
         assert tool_texts(engine)[2] == "The user denied this call."

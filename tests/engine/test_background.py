@@ -11,7 +11,7 @@ from console_app.domain import events as ev
 from console_app.domain.approvals import ApprovalMode
 from console_app.domain.tools import Outcome
 from console_app.domain.transcript import ToModel, Transcript
-from console_app.engine import ApprovalGate, Engine, Turn
+from console_app.engine import ApprovalGate, Engine, ManualCall, Turn
 from tests.engine.peers import Model, Tools, calls, engine_of, only, outcomes, play, tool_texts
 from tests.engine.strict_history import check_history, check_turn
 from tests.engine.virtual_time import run
@@ -144,6 +144,22 @@ def test_with_nobody_there_a_turn_waits_for_them_and_the_model_reads_what_came()
         check_turn(engine, events)
 
     run(scene)
+
+
+def test_a_typed_call_in_the_background_is_waited_for_only_where_nobody_is_there() -> None:
+    async def scene(*, headless: bool) -> None:
+        gate = ApprovalGate(ApprovalMode.YOLO, headless=headless)
+        engine = engine_of(Model(), gate=gate, background_after=5)
+        async with engine.start_manual("/call", [ManualCall("demo.do", {"n": "slow", "seconds": 60})]) as turn:
+            events = [event async for event in turn]
+        check_turn(engine, events)
+        assert tool_texts(engine) == [ToModel.IN_BACKGROUND]
+        assert len(engine.background) == (not headless)
+        assert ["result of slow" in note for note in notes(engine)] == [True] * headless
+        await rest_of(engine)
+
+    run(lambda: scene(headless=True))
+    run(lambda: scene(headless=False))
 
 
 def test_with_nobody_there_a_turn_that_is_stopped_stops_them() -> None:

@@ -70,6 +70,9 @@ def test_one_turn_before_this_one_stays_whole_unless_the_request_was_refused() -
         await play(engine, "first")
         assert not only(await play(engine, "second"), ev.HistoryCompacted)
         assert only(await play(engine, "third"), ev.HistoryCompacted)[0].covers == 2
+        engine = engine_with(Model(said("one", 950), [TOO_LARGE], said("The summary."), said("two")))
+        await play(engine, "first")
+        assert only(await play(engine, "second"), ev.HistoryCompacted)[0].covers == 2
 
     run(scene)
 

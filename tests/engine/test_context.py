@@ -63,6 +63,8 @@ def test_what_is_attached_goes_to_the_model_in_a_frame_that_it_cannot_close() ->
 def test_one_turn_is_never_summed_up() -> None:
     assert covered(turn(1)) == 0
     assert covered([*turn(1), *turn(2)]) == len(turn(1))
+    background = UserMessage(content="[Fanout: a call has ended]", origin="fanout")
+    assert covered([*turn(1), background, *turn(2)]) == len(turn(1)) + 1, "what Fanout says begins no turn"
 
 
 @given(st.text(max_size=300), st.integers(1, 400))

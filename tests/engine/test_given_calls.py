@@ -54,6 +54,13 @@ async def test_they_run_without_a_model_and_the_history_has_their_results() -> N
     assert [message.role for message in model.requests[0].messages][:5] == ["user", "assistant", "tool", "tool", "user"]
 
 
+async def test_equal_calls_run_each_for_themselves() -> None:
+    engine = Engine(provider=WrittenModel(), toolset=Tools({("calc", "add"): echo}))
+    async with engine.start_manual("/call", [ManualCall("calc.add", {"a": 1})] * 2) as turn:
+        events = [event async for event in turn]
+    assert sum(isinstance(event, ev.CallStarted) for event in events) == 2
+
+
 async def test_a_deny_rule_holds_and_an_unknown_tool_is_said() -> None:
     engine = Engine(
         provider=WrittenModel(),

@@ -68,6 +68,7 @@ def test_streams_are_told_apart_until_they_alternate_faster_than_that() -> None:
         reporter.output("stderr", "err\n")
 
     assert [(event.stream, event.text) for event in written(write)] == [("stdout", "out\n"), ("stderr", "err\n")]
+    assert [event.stream for event in written(lambda reporter: [write(reporter), write(reporter)])] == ["text"]
     told = written(write, rounds=2000)
     assert "".join(event.text for event in told) == "out\nerr\n" * 2000
     assert len(told) <= 45

@@ -30,6 +30,7 @@ def engine(tools: Tools, slots: Slots, arguments: list[dict[str, Any]], **settin
         (spec(), {"max_parallel": 3}, 3),
         (spec(server_limit=2), {}, 2),
         (spec(tool_limit=2), {}, 2),
+        (spec(tool_limit=1), {}, 1),
         (spec(parallel=False), {}, 1),
         (spec(), {}, 12),
     ],

@@ -53,6 +53,8 @@ def test_an_answer_without_calls_ends_the_turn() -> None:
         events = await play(engine, "hi")
         assert ending(events).outcome == "completed"
         assert engine.history == [UserMessage(content="hi"), AssistantMessage(content="Hello")]
+        parts = {part.name: part.characters for part in engine.context_parts(engine.transcript)}
+        assert (parts["you"], parts["the model"]) == (2, 5)
         check_turn(engine, events)
 
     run(scene)
@@ -387,8 +389,12 @@ def test_text_calls_can_be_taken_back_or_prove_unreadable() -> None:
                 ]
             )
         )
-        events = await play(engine)
+        async with engine.start("go") as turn:
+            events = [event async for event in turn]
         assert outcomes(engine) == ["invalid", "invalid", "succeeded"]
+        assert turn.unread == {"demo_do", ""}
+        (said,) = (one.tool_calls for one in engine.history if isinstance(one, AssistantMessage) and one.tool_calls)
+        assert [one.raw for one in said] == ['{"x"', "<tool_call>", "<tool_call>{}</tool_call>"]
         assert tool_texts(engine)[0] == 'This call was not run: The JSON has no name.\nReceived:\n{"x"'
         check_turn(engine, events)
 
@@ -434,6 +440,8 @@ def test_odd_chunks_of_a_server_are_survived() -> None:
         check_turn(engine, events := await play(engine, "\ud83d prompt"))
         assert outcomes(engine) == ["succeeded", "invalid"]
         assert [event.text for event in only(events, ev.TextDelta)] == ["done"]
+        (said,) = (one.tool_calls for one in engine.history if isinstance(one, AssistantMessage) and one.tool_calls)
+        assert [one.arguments for one in said] == ["{}", '{"a": "\ufffd"}'], "no UTF-8 holds half a pair"
 
     run(scene)
 

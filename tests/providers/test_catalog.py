@@ -9,6 +9,7 @@ import pytest
 
 from console_app.domain.settings import ProviderConfig
 from console_app.providers import catalog, list_models
+from console_app.providers.endpoint.address import EndpointAddress
 from tests.patience import PATIENCE
 from tests.providers.reading import answer_to, provider_at, read, usage_of
 from tests.wire_bytes import APIS, Answer, Api, Text
@@ -30,6 +31,8 @@ def test_a_provider_opens_without_loading_an_sdk() -> None:
 def test_a_configuration_does_not_show_its_key() -> None:
     config = ProviderConfig("x", "anthropic", "m", api_key="sk-secret", headers={"x-api-key": "sk-secret"})
     assert "secret" not in repr(config)
+    config = ProviderConfig("x", "anthropic", "m", headers={"User-Agent": "lab-browser", "X-Lab": "hunter2-hunter2"})
+    assert EndpointAddress(config).scrub("lab-browser, hunter2-hunter2") == "lab-browser, (hidden)"
 
     catalog.preload()
     assert catalog.cost("openai", "gpt-4o", 1_000_000, 0) == pytest.approx(2.5)
@@ -43,6 +46,7 @@ def test_what_is_not_known_has_no_price() -> None:
     assert catalog.cost("openai", "no-such-model", 1, 1) is None
     assert catalog.cost("openai", "gpt-4o", 1, 1, base_url="http://127.0.0.1:1/v1") is None
     assert catalog.cost("ollama", "gpt-4o", 1, 1) is None
+    assert catalog.place_in_table("openai", "http://localhost:1/v1") is None, "and its prices aren't loaded"
     assert catalog.context_window("my-server", "gpt-4o") is None
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from console_app.domain.chunks import UsageChunk
 from tests.providers.reading import (
     answer_to,
     assert_well_formed,
@@ -252,6 +253,10 @@ async def test_usage_in_the_last_chunk_with_choices(server: WireServer) -> None:
     usage = usage_of(chunks)
     assert usage is not None
     assert (usage.input_tokens, usage.output_tokens, usage.cached_tokens) == (7, 3, 4)
+    chunks = await answer_to(
+        server, "openai-chat", Reply([chat_chunk({}, "stop", usage={"completion_tokens": 3}), DONE])
+    )
+    assert usage_of(chunks) == UsageChunk(0, 3)
 
 
 async def test_no_end_mark_and_no_last_empty_line(server: WireServer) -> None:

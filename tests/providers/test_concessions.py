@@ -17,6 +17,7 @@ from console_app.domain.ports import ModelRequest
 from console_app.domain.settings import Effort, Sampling
 from console_app.domain.tools import ToolCall, ToolSpec
 from console_app.providers.faults.concessions import BETWEEN, MOST_TOOLS, NO_SIGNATURE, OutputLimit, output_limit
+from console_app.providers.faults.tool_schemas import bare_lists
 from console_app.providers.wire_provider import UNREADABLE_CALL
 from tests.examples import EXPLORING
 from tests.providers.reading import (
@@ -310,7 +311,11 @@ async def test_thinking_goes_over_to_the_other_way_and_then_goes(server: WireSer
     await read(provider)
     await provider.close()
     assert error is None
-    assert len(notices_of(chunks)) == 2
+    told = {
+        "enabled": "test refuses a budget of tokens for thinking: the request is sent again with adaptive thinking.",
+        "adaptive": "test refuses adaptive thinking: the request is sent again with a budget of tokens for it.",
+    }
+    assert (notices_of(chunks)[0], len(notices_of(chunks))) == (told[first], 2)
     assert [one.body.get("thinking", {}).get("type") for one in server.requests] == [first, other, None, None]
     by = {"enabled": {"type": "enabled", "budget_tokens": 10_000}, "adaptive": {"type": "adaptive"}}
     assert [one.body["thinking"] for one in server.requests[:2]] == [by[first], by[other]]
@@ -466,6 +471,11 @@ async def test_a_list_says_what_it_is_of_where_that_is_wanted(server: WireServer
             "whole": {"type": "array", "items": {"type": "string"}},
         }
     assert pair["items"], "the tool's own schema is as it was"
+
+
+@pytest.mark.parametrize("more", [{}, {"items": {"type": "string"}}])
+def test_lists_that_say_what_they_are_of_are_not_what_was_wanted(more: dict[str, Any]) -> None:
+    assert bare_lists({"tools": [{"parameters": {"properties": {"xs": {"type": "array", **more}}}}]}) is (not more)
 
 
 @every_api

@@ -38,6 +38,7 @@ async def test_the_reason_is_said_in_whatever_shape_it_comes(server: WireServer,
     _, error = await failure_of(server, api, Reply.json(body, 400))
     assert BUSY in error.line
     assert "{" not in error.line
+    assert f"messages: {BUSY}" in error.line or "messages" not in str(body)
 
 
 @every_api

@@ -132,6 +132,14 @@ async def test_a_wrong_request_is_never_sent_twice(server: WireServer, api: Api,
 
 
 @every_api
+@pytest.mark.parametrize("status", [401, 403])
+async def test_without_a_key_a_refusal_says_where_one_is_looked_for(server: WireServer, api: Api, status: int) -> None:
+    _, error = await failure_of(server, api, refusal(status, "who are you?"), api_key=None, key_hint="Set LAB_KEY.")
+    assert f"unauthorized ({status}): who are you?" in error.line
+    assert error.hint == "Set LAB_KEY."
+
+
+@every_api
 async def test_a_redirect_is_not_followed(server: WireServer, api: Api) -> None:
     """The key would go with it."""
     _, error = await failure_of(server, api, Reply([], 307, {"Location": "http://127.0.0.1:1/elsewhere"}))
@@ -204,6 +212,8 @@ async def test_too_many_tools_say_what_to_do(server: WireServer, api: Api, messa
     assert not isinstance(error, ToolsRefused | ContextOverflow)
     assert error.line.endswith("off with /mcp.")
     assert len(server.requests) == 1
+    _, error = await failure_of(server, api, refusal(500, message), max_tries=1)
+    assert "failed (HTTP 500)" in error.line
 
 
 @every_api

@@ -18,18 +18,19 @@ from console_app.providers.formats.anthropic import anthropic_messages
 from console_app.providers.formats.openai_chat import chat_messages
 from console_app.providers.formats.openai_responses import responses_input
 from console_app.providers.formats.request_parts import legal_id, tool_schema, wire_name
+from console_app.providers.text_protocol.provider import as_text
 from tests.each import each
 from tests.examples import examples
 from tests.providers import strict_wire
 from tests.providers.reading import ASK, TOOLS, message_of, provider_at, read
-from tests.wire_bytes import APIS, Answer, Api, Call, Text
+from tests.wire_bytes import APIS, DONE, Answer, Api, Call, Text, chat_call, chat_chunk
 from tests.wire_bytes import Reasoning as Thought
-from tests.wire_server import WireServer
+from tests.wire_server import Reply, WireServer
 
 
-def call(id: str, arguments: str = "{}", name: str = "demo_fail") -> ToolCall:
+def call(id: str, arguments: str = "{}", name: str = "demo_fail", *, raw: str = "") -> ToolCall:
     """A call of the history."""
-    return ToolCall(id=id, name=name, arguments=arguments)
+    return ToolCall(id=id, name=name, arguments=arguments, raw=raw)
 
 
 def result(id: str, content: str = "done", outcome: Outcome = Outcome.SUCCEEDED) -> ToolMessage:
@@ -81,6 +82,23 @@ def test_arguments_that_could_not_be_read_go_out_as_none(arguments: str) -> None
     strict_wire.check_history(
         request(UserMessage(content="x"), AssistantMessage(tool_calls=(call("a", arguments),)), result("a"))
     )
+
+
+def test_calls_as_text_are_in_the_form_asked_for_and_what_could_not_be_read_is_as_it_was() -> None:
+    broken = call("b", '{"x": ', raw='<tool_call>{"name": "demo_fail", "x')
+    written = call("c", '{"x": 2}', raw="demo_fail(x=2)")
+    history = request(
+        UserMessage(content="All."), AssistantMessage(tool_calls=(call("a", '{"x": 1}'), broken, written))
+    )
+    assert as_text(history, "hermes_json").messages[1].content.splitlines() == [
+        "<tool_call>",
+        '{"name": "demo_fail", "arguments": {"x": 1}}',
+        "</tool_call>",
+        '<tool_call>{"name": "demo_fail", "x',
+        "<tool_call>",
+        '{"name": "demo_fail", "arguments": {"x": 2}}',
+        "</tool_call>",
+    ]
 
 
 def test_blank_and_missing_texts() -> None:
@@ -161,6 +179,16 @@ async def test_an_answer_comes_back_as_it_was_written(server: WireServer, api: A
         assert (message["content"], message["reasoning_content"]) == ("Let me see.", "First this.Then that.")
 
 
+async def test_a_field_of_reasoning_without_a_word_goes_back_beside_calls(server: WireServer) -> None:
+    asked = [chat_chunk({"reasoning_content": ""}), chat_call(0, id="a", name="demo_fail", arguments="{}")]
+    server.script(Reply([*asked, chat_chunk({}, "tool_calls"), DONE]), Answer(Text("Done.")))
+    provider = provider_at(server, "openai-chat")
+    chunks, _ = await read(provider)
+    await read(provider, request(*ASK.messages, message_of(chunks, provider.endpoint), result("a")))
+    await provider.close()
+    assert server.requests[1].body["messages"][1]["reasoning_content"] == ""
+
+
 @pytest.mark.parametrize("api", APIS)
 async def test_reasoning_goes_back_only_to_the_endpoint_that_wrote_it(server: WireServer, api: Api) -> None:
     server.script(Answer(Thought("Hm."), Call("demo_fail", "{}", "a")), *[Answer(Text("Done."))] * 3)
@@ -189,6 +217,7 @@ def test_what_only_the_vendor_itself_is_asked_for(api: Api) -> None:
             "anthropic": all("eager_input_streaming" in tool for tool in body["tools"]),
         }
         assert extras[api] is (base_url is None)
+    assert "reasoning" not in open_provider(ProviderConfig("x", api, "gpt-4.1", api_key="k"))._body(PARALLEL)
 
 
 async def test_redacted_thinking_goes_back_unread(server: WireServer) -> None:

@@ -197,6 +197,8 @@ async def test_anthropic_blocks_go_back_whole_and_in_place(server: WireServer) -
         ("", "web_search", Outcome.SUCCEEDED, "Tides · https://a.example/t"),
         ("notes", "find", Outcome.FAILED, "no such note"),
     ]
+    started = [one.arguments for one in chunks if isinstance(one, ProviderCallStarted)]
+    assert started == ['{"query": "tide tables"}', '{"q": "x"}']
 
 
 async def test_anthropic_texts_and_calls_keep_their_order(server: WireServer) -> None:

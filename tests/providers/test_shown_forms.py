@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from console_app.domain import events as ev
 from console_app.domain.approvals import ApprovalMode
+from console_app.domain.chunks import CallOpened
 from console_app.domain.events import Decision
 from console_app.domain.ports import Licence
 from console_app.domain.settings import ProviderConfig
 from console_app.engine import ApprovalGate, Engine
 from console_app.providers import TextProtocol, open_provider
+from console_app.providers.text_protocol import shown_form
 from console_app.providers.text_protocol.forms import FORMS, form_of_model
 from console_app.providers.text_protocol.render_template import SECONDS
 from console_app.providers.text_protocol.shown_form import LARGEST, form_of_template, form_of_text
 from console_app.textcalls import FAMILIES
 from tests.each import each
 from tests.faces.faces import OneTool
+from tests.providers.reading import provider_at, read, request_with
 from tests.providers.test_text_turns import PING
-from tests.wire_bytes import Answer, Text
-from tests.wire_server import Reply, WireServer
+from tests.wire_bytes import Answer, Call, Text
+from tests.wire_server import Hang, Reply, WireServer
 
 CALLS = Path(__file__).with_name("template_calls.jsonl")
 NAMED = "message.tool_calls[0].function"
@@ -151,6 +157,36 @@ async def test_another_form_than_that_of_the_template_asks() -> None:
     assert [event.form for event in events if isinstance(event, ev.ApprovalRequested)] == ["hermes_json"]
 
 
+async def test_an_endpoint_that_never_shows_its_template_is_asked_for_it_no_longer_than_a_while(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(shown_form, "PATIENCE", 0.05)
+    with WireServer() as server:
+        server.shows["/props"] = Reply(before_headers=[Hang()])
+        server.script(Answer(Text(MARKED)), DONE)
+        engine = engine_of(server)
+        events = await play(engine)
+        await engine.provider.close()
+    assert [event.form for event in events if isinstance(event, ev.ApprovalRequested)] == ["hermes_json"]
+
+
+async def test_a_model_that_calls_natively_may_write_calls_in_another_conversation() -> None:
+    with WireServer() as server:
+        server.script(Answer(Call("ping", "{}")), Answer(Text(MARKED)), Answer(Text(MARKED)))
+        provider = TextProtocol(provider_at(server, "openai-chat", model="qwen3:8b"))
+        request = request_with([PING])
+        called = [
+            [
+                chunk
+                for chunk in (await read(provider, replace(request, conversation=one)))[0]
+                if isinstance(chunk, CallOpened)
+            ]
+            for one in ("a", "a", "b")
+        ]
+        await provider.close()
+    assert [len(calls) for calls in called] == [1, 0, 1]
+
+
 async def test_a_model_that_takes_no_tools_is_asked_to_write_its_own_form() -> None:
     refusal = Reply.json({"error": {"message": "this model does not support tools", "type": "invalid"}}, 400)
     with WireServer() as server:
@@ -161,6 +197,7 @@ async def test_a_model_that_takes_no_tools_is_asked_to_write_its_own_form() -> N
         sent = server.requests[1].body["messages"][0]["content"]
         await engine.provider.close()
     assert "[TOOL_CALLS]" in sent
+    assert engine.provider.dialect == "mistral_json"
     assert not [event for event in events if isinstance(event, ev.ApprovalRequested)]
 
 
@@ -171,6 +208,7 @@ async def test_no_template_is_asked_for_where_none_is_needed(more: dict[str, Any
         engine = engine_of(server, **more)
         await play(engine)
         assert not server.looked
+        assert engine.provider.dialect is None, "tools are called natively"
         await engine.provider.close()
 
 
@@ -183,3 +221,5 @@ async def test_a_name_that_is_known_asks_neither_you_nor_the_endpoint() -> None:
         await engine.provider.close()
     assert not [event for event in events if isinstance(event, ev.ApprovalRequested)]
     assert engine.provider.licence == Licence("hermes_json", "by the model's name")
+    engine.provider.choose_protocol("native")
+    assert engine.provider.licence is None, "no text is read"

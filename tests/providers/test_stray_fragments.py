@@ -289,6 +289,17 @@ def test_a_call_does_not_run_empty_beside_arguments_in_the_form_of_another_place
     assert not calls_of(read(api, [*events, ELSEWHERE[api][where](value)], end))
 
 
+@each("beside", [{}, {"partial_json": written(0, 1)}])
+def test_a_call_does_not_run_empty_beside_arguments_in_a_piece_of_text(beside: dict[str, str]) -> None:
+    events, end = events_of("anthropic", [""], 100, ends=True)
+    text: list[Event] = [
+        {"type": "content_block_start", "index": 9, "content_block": {"type": "text", "text": ""}},
+        {"type": "content_block_delta", "index": 9, "delta": {"type": "text_delta", "text": "x", **beside}},
+        {"type": "content_block_stop", "index": 9},
+    ]
+    assert len(calls_of(read("anthropic", [*events, *text], end))) == (not beside)
+
+
 @each("again", ["{}", ""])
 @each("first", ["{}", ""])
 def test_a_call_told_of_twice_under_one_id_is_no_second_call_without_arguments(first: str, again: str) -> None:
@@ -308,6 +319,16 @@ def test_a_call_whose_end_takes_its_arguments_back_is_not_run_unasked(ends: list
         "openai-responses", [*([added] if begun else []), *pieces, *([] if begun else [added]), done, item], end
     )
     assert {text for _, text in calls_of(chunks)} <= {written(0, 2)}
+
+
+def test_a_call_that_only_its_end_tells_of_is_not_lost_under_the_id_of_another() -> None:
+    events, end = events_of("openai-responses", [written(0, 1), written(1, 1)], 100, ends=True)
+    *first, last = (event for event in events if event["output_index"] == 0 or event is events[-1])
+    last["item"]["call_id"] = "call_0"
+    assert [text for _, text in calls_of(read("openai-responses", [*first, last], end))] == [
+        written(0, 1),
+        written(1, 1),
+    ]
 
 
 def test_a_call_does_not_run_empty_in_the_place_of_another_that_never_ended() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from console_app.domain.chunks import Chunk, ReasoningChunk, TextChunk, TextReplaced
+from console_app.domain.chunks import Chunk, NoticeChunk, ReasoningChunk, TextChunk, TextReplaced
 from console_app.domain.tools import ToolSpec
 from console_app.providers.text_protocol.reading import AnswerReader, ReadingRule
 from console_app.textcalls import ReadingLevel
@@ -64,5 +64,16 @@ def test_no_markup_of_any_family_is_shown_at_any_piece(dialect: str, level: Read
 def test_reasoning_that_came_apart_counts_for_what_the_end_of_an_answer_looks_at() -> None:
     reader = AnswerReader(SPECS, ReadingRule())
     reader.reasoned("I wonder. ")
-    reader.feed("Yes.")
-    assert reader.length == len("I wonder. Yes.")
+    for piece in ("Yes", "."):
+        reader.feed(piece)
+    assert (reader.length, reader.raw) == (len("I wonder. Yes."), "Yes.")
+
+
+@each("official", [False, True])
+def test_what_seems_to_be_a_call_although_nothing_marks_it_is_told(official: bool) -> None:
+    reader = AnswerReader(SPECS, ReadingRule("none" if official else "all", as_is=official))
+    reader.feed("do: read_file\nargs: x")
+    (notice,) = reader.finish("stop")[0]
+    assert isinstance(notice, NoticeChunk)
+    assert notice.text.startswith("The answer seems to call read_file in its text (line 1); nothing was run.")
+    assert notice.unread

@@ -80,6 +80,7 @@ class Screen:
                     self.panels[index] = name
                     self.arguments[index] = ""
                 case CallArgumentsDelta(index, text):
+                    assert text, "a piece without text tells nothing"
                     self.arguments[index] += text
                 case CallRetracted(index):
                     del self.panels[index]

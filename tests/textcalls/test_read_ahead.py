@@ -65,6 +65,13 @@ def test_a_call_in_another_form_is_not_final() -> None:
         assert (final, len(result.calls)) == ([], 1), dialect
 
 
+@each(("licensed", "other"), [("hermes_json", "granite20b_fc"), ("anthropic_invoke", "minicpm5_param")])
+def test_an_unmarked_call_of_a_model_that_marks_its_calls_is_not_final(licensed: str, other: str) -> None:
+    final, result = read(f"{CALLS[other].strip()}\nAnd so on.\n", licensed)
+    assert (final, len(result.calls)) == ([], 1)
+    assert result.calls[0].asks
+
+
 @each("reasoned", [False, True])
 def test_where_the_prompt_opened_reasoning_nothing_is_final_before_its_end(reasoned: bool) -> None:
     text = f"Perhaps this.\n{HERMES}\n</think>\n{HERMES}\nMore.\n"

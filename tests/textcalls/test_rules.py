@@ -35,6 +35,8 @@ QUOTED = {
     "a block quote": f"> <tool_call>\n> {W}\n> </tool_call>\nok",
     "the lazy rest of a block quote": f"> He said:\n{W}",
     "a fence in a fence": f"````md\n```json\n{W}\n```\n````",
+    "other code in a fence that the end cut off": "```python\nping()\nabc",
+    "a fence in quotation marks": "I say “```tool_code\nping()\n```” so.",
     "a fence with words beside the call": f"```json\n{W}\nand so on\n```",
     "a fenced call of no tool": '```json\n{"name": "zap", "arguments": {}}\n```',
     "a call within data": f'{{"request": {W}, "retries": 1}}',
@@ -59,6 +61,8 @@ QUOTED = {
     "an unknown action": 'Action: zap\nAction Input: {"a": 1}',
     "analysis": "<|channel|>analysis<|message|>I might " + W,
     "an unclosed thought": f"<think>maybe {tagged(W)}",
+    "Apertus' call in an unclosed thought of others": '<think>maybe <|tools_prefix|>[{"ping": {}}]<|tools_suffix|>',
+    "front matter": f"---\ncall: x\n{tagged(W)}\n---",
 }
 
 
@@ -83,6 +87,7 @@ ANNOUNCED = {
     "inline code on its own line": f"This is it:\n\n`` {W} ``\n\nNow.",
     "inline code of three ticks": f"```{W}```",
     "a fence in a fence": f"```\n```json\n{W}\n```\n```",
+    "in an element that begins behind a quotation mark": f'A " b <page> c.\n\nNow.\n{tagged(W)}',
     "words behind the end of the fence": f"```json\n{W}\n```. That is it.",
     "a longer fence": f"````json\n{W}\n````",
     "a tag announced as an example": "An example:\n<read_file>\n<path>path here</path>\n</read_file>",
@@ -125,6 +130,10 @@ CALLED: dict[str, tuple[str, list[tuple[str, dict[str, Any]]]]] = {
     "not the fenced one after another": (f"{R}\n```json\n{W}\n```", [READ]),
     "after a thought": (f"[THINK]{tagged(W)}[/THINK][TOOL_CALLS]ping[ARGS]{{}}", [PING]),
     "after a thought without its opening": (f"hm {tagged(W)}\n</think>\n{tagged(R)}", [READ]),
+    "after the second thought of Command A": (
+        f"<|START_THINKING|>a<|END_THINKING|><|START_THINKING|>{tagged(W)}<|END_THINKING|>{tagged(R)}",
+        [READ],
+    ),
     "after Gemma's thoughts": (f"<|channel>thought\n{W}<channel|><|tool_call>call:ping{{}}<tool_call|>", [PING]),
     "of an unknown tool in a marker": (tagged('{"name": "zap", "arguments": {"a": 1}}'), [("zap", {"a": 1})]),
     "of an unknown tool as the whole answer": ('[{"name": "zap", "arguments": {"a": 1}}]', [("zap", {"a": 1})]),
@@ -152,6 +161,10 @@ CALLED: dict[str, tuple[str, list[tuple[str, dict[str, Any]]]]] = {
     ),
     "with a call as text in it": (wrote(tagged(W)), [("write_file", {"path": "a", "content": tagged(W)})]),
     "with another's tags in it": (wrote(wrote("x")), [("write_file", {"path": "a", "content": wrote("x")})]),
+    "with two calls in it, one of which holds a third": (
+        wrote(wrote(wrote("x")) + wrote("y")),
+        [("write_file", {"path": "a", "content": wrote(wrote("x")) + wrote("y")})],
+    ),
     "with its own ends in it": (
         wrote("see </parameter></function></tool_call> here"),
         [("write_file", {"path": "a", "content": "see </parameter></function></tool_call> here"})],
@@ -167,6 +180,11 @@ CALLED: dict[str, tuple[str, list[tuple[str, dict[str, Any]]]]] = {
     "with a parameter it does not have": (
         "<read_file>\n<path>b</path>\n<zap>1</zap>\n</read_file>",
         [("read_file", {"path": "b", "zap": "1"})],
+    ),
+    "with a parameter where it has none": ("<ping>\n<zap>1</zap>\n</ping>", [("ping", {"zap": "1"})]),
+    "with an escape in Python's form": (
+        '[run_command(command="a\\bc")]',
+        [("run_command", {"command": "a\bc"})],
     ),
     "by a recipient of its own": ('{"tool_uses": [{"recipient_name": "functions.ping", "parameters": {}}]}', [PING]),
     "before made-up results": (f"{tagged(W)}\n<tool_response>\nx\n</tool_response>\n{tagged(R)}", [WEATHER]),
@@ -191,6 +209,7 @@ def test_a_call_is_found(text: str, calls: list[tuple[str, dict[str, Any]]]) -> 
 
 REFUSED: dict[str, tuple[str, list[tuple[str, dict[str, Any]]]]] = {
     "arguments in a list": (tagged('{"name": "read_file", "arguments": ["a"]}'), []),
+    "no name beside the arguments": (tagged('{"arguments": {"city": "A"}}'), []),
     "a number for a name": (tagged('{"name": 5, "arguments": {}}'), []),
     "NaN": (tagged('{"name": "run_command", "arguments": {"command": "x", "timeout": NaN}}'), []),
     "a number without bounds": (tagged('{"name": "run_command", "arguments": {"command": "x", "timeout": 1e999}}'), []),
@@ -199,6 +218,11 @@ REFUSED: dict[str, tuple[str, list[tuple[str, dict[str, Any]]]]] = {
     "words in the tag": ("<tool_call>Here: it is</tool_call>", []),
     "keys that are no parameters": (tagged('{"name": "get_weather", "zip": 3}'), []),
     "code among the arguments": ('[get_weather(city="A"), run_command(command=os.getcwd())]', [WEATHER]),
+    "a list in place of named arguments": ("[run_command(**[1])]", []),
+    "the end of a call in a string that nothing closes": (
+        '<tool_call>{"name": "read_file", "arguments": {"path": "b</tool_call>',
+        [],
+    ),
     "a format string": ('[run_command(command=f"{x}")]', []),
     "a quote that ends too soon": (
         tagged('{"name": "get_weather", "arguments": {"city": "5" tall"}}') + "\n" + tagged(R),
@@ -212,6 +236,8 @@ REFUSED: dict[str, tuple[str, list[tuple[str, dict[str, Any]]]]] = {
         tagged(f'{{"name": "read_file", "arguments": {{"path": "say "hi" <tool_call>{W}</tool_call>"}}}}'),
         [],
     ),
+    "one of two in an object that lists them": (tagged(f'{{"tool_calls": [{W}, {{"nam": }}]}}'), [WEATHER]),
+    "a call whose arguments list others": (tagged(f'{{"name": "x", "o": [{W}, {{"nam": }}]}}'), []),
     "one of three in a list": (f'[TOOL_CALLS][{W}, {{"nam": 3}}, {R}]', [WEATHER, READ]),
 }
 
@@ -230,6 +256,8 @@ def test_what_cannot_be_read_is_refused_and_the_others_run(text: str, others: li
 CUT = {
     "a bare object": ('{"name": "read_file", "arguments": {"path": "b"', None),
     "after the marker": ("<tool_call>\n", None),
+    "in code in a fence": ("```tool_code\nread_fi", None),
+    "before the arguments": ("<|channel|>commentary to=functions.read_file<|message|>", None),
     "in the name": ('<tool_call>\n{"name": "rea', None),
     "half a closing tag and a brace missing": (
         '<tool_call>{"name": "read_file", "arguments": {"path": "b"}\n</tool_',
@@ -261,6 +289,14 @@ def test_a_call_cut_off_after_others_leaves_them() -> None:
     assert called(result) == [WEATHER]
     assert result.error == "truncated"
     assert [problem.index for problem in result.problems] == [1]
+    result = parse('[get_weather(city="A"), run_com', TOOLS)
+    assert (called(result), result.calls[0].asks, result.content, result.error) == ([WEATHER], None, "", "truncated")
+
+
+def test_an_empty_list_of_calls_is_told() -> None:
+    assert [one.message for one in parse("[TOOL_CALLS][]", TOOLS).problems] == [
+        "Not taken as a call: an empty list of calls."
+    ]
 
 
 def test_what_was_mended_is_told() -> None:
@@ -270,6 +306,13 @@ def test_what_was_mended_is_told() -> None:
     assert "single quotes" in result.problems[0].message
     result = parse(tagged(r'{"name": "read_file", "arguments": {"path": "\d",}}'), TOOLS)
     assert result.calls[0].repaired == (r"the escape \d, which JSON does not have", "a comma too many")
+
+
+@each("text", [tagged('read_file\n{"path": "b"}}'), '<|tool_call>call:read_file{path:<|"|>b<|"|>}}<tool_call|>'])
+def test_a_brace_too_many_behind_arguments_is_mended_in_every_form(text: str) -> None:
+    result = parse(text, TOOLS)
+    assert (called(result), result.content, result.calls[0].asks) == ([READ], "", None)
+    assert result.calls[0].repaired == ("a closing bracket too many",)
 
 
 def test_half_a_tag_is_never_shown() -> None:
@@ -290,6 +333,21 @@ def test_values_between_tags_have_the_types_of_the_schema() -> None:
     tool.parameters["properties"]["i"] = {"type": ["integer", "null"]}
     for text in ("<t><i>null</i><b>False</b></t>", tagged('{"name": "t", "arguments": {"i": "null", "b": "False"}}')):
         assert parse(text, [tool]).calls[0].arguments == {"i": None, "b": False}
+
+
+def test_values_of_tags_in_tags_have_the_types_of_the_schema() -> None:
+    def element(name: str, value: str) -> str:
+        return f"]<]minimax[>[<{name}>{value}]<]minimax[>[</{name}>"
+
+    def call(value: str) -> str:
+        inner = f']<]minimax[>[<invoke name="t">{element("o", value)}]<]minimax[>[</invoke>'
+        return f"]<]minimax[>[<tool_call>\n{inner}]<]minimax[>[</tool_call>"
+
+    tool = ToolSignature("t", {"properties": {"o": schema(a="array", i="integer") | {"type": "object"}}})
+    inner = element("a", "[1, 2]") + element("i", "3")
+    assert parse(call(inner), [tool]).calls[0].arguments == {"o": {"a": [1, 2], "i": 3}}
+    assert parse(call(element("a", "")), [tool]).calls[0].arguments == {"o": {"a": []}}
+    assert parse(call(""), [tool]).calls[0].arguments == {"o": {}}
 
 
 def test_entities_are_resolved_only_where_they_were_meant() -> None:

@@ -116,7 +116,7 @@ def anthropic_messages(
     out: list[dict[str, Any]] = []
     ids = call_ids(request.messages, endpoint)
     answers = [
-        _written(message, source, ids, own=bool(endpoint) and message.endpoint == endpoint)
+        _written(message, source, ids, own=message.endpoint == endpoint)
         for message in request.messages
         if isinstance(message, AssistantMessage)
     ]

@@ -130,7 +130,7 @@ def _assistant(
     """Write an answer; {} for one that says nothing. `content` is null beside calls, as the API writes it itself."""
     if not message.content and not message.tool_calls:
         return {}
-    own = bool(endpoint) and message.endpoint == endpoint
+    own = message.endpoint == endpoint
     given = message.provider_data if own else {}
     out: dict[str, Any] = {
         **obj(given.get("fields")),

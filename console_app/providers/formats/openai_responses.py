@@ -89,7 +89,7 @@ def responses_input(
                     else:
                         out.append({"role": "user", "content": _content(part, images)})
             case AssistantMessage():
-                own = bool(endpoint) and message.endpoint == endpoint
+                own = message.endpoint == endpoint
                 out += _assistant(message, source, ids, own=own)
                 late |= {call.id for call in message.tool_calls if call_fields(call, own=own).get("async") is True}
                 answered = len(out)

@@ -353,7 +353,7 @@ class TextProtocol(ports.Forwarding):
             self._called_natively = False
         known = self._licence.form if self._licence is not None else None
         asked = dialect
-        if known is not None and known == self._configured:
+        if known == self._configured:
             asked, known = asked or known, None  # which may run, but nothing has shown that the model writes so
         thinks = self._without is None or self._without != request.sampling
         if dialect is not None:

@@ -271,7 +271,6 @@ def _written(before: str, text: str, name: str) -> Iterator[str]:
 
 def _sentence(problem: model.ScanProblem, calls: Sequence[ParsedCall]) -> str:
     what = problem.message.strip().rstrip(".")
-    cut = " It was cut off." if problem.kind == "truncated" and "cut off" not in what else ""
     read = [str(call.index + 1) for call in calls]
     if not read:
         others = "No other call of the answer was read."
@@ -280,7 +279,7 @@ def _sentence(problem: model.ScanProblem, calls: Sequence[ParsedCall]) -> str:
     else:
         others = f"Calls {', '.join(read[:-1])} and {read[-1]} were read whole."
     number = (problem.index or 0) + 1
-    return f"{what} (line {problem.line}, column {problem.column}).{cut} Call {number} was NOT run. {others}"
+    return f"{what} (line {problem.line}, column {problem.column}). Call {number} was NOT run. {others}"
 
 
 def _notices(result: model.ScanResult) -> list[ch.Chunk]:

@@ -130,9 +130,7 @@ class NamedBody:
             src.pos = fence.end()
         yield from src.skip()
         if (yield from src.peek()) not in ("{", '"'):
-            if src.ended and src.pos >= len(src.buf):
-                draft.fail("truncated", "the answer ended before the arguments", region.start, src.at, written)
-            elif (yield from region.at_close(src)):
+            if (yield from region.at_close(src)):
                 draft.done_loosely(written, None, region.start, src.at)
                 yield from close_region(src, region, draft)
             else:
@@ -149,7 +147,7 @@ class NamedBody:
             why = f"{error.message} (character {error.offset + 1} of its arguments)"
             yield from region.fail_and_skip(src, draft, region.start, why, name=written)
             return
-        while span.state == "closed" and not self.quotes and (yield from src.peek()) == "}":
+        while span.state == "closed" and (yield from src.peek()) == "}":
             yield from src.step()
             repaired = (*repaired, "a closing bracket too many")
         if written == PARALLEL and draft.tools.resolve(written) is None:
