@@ -11,7 +11,7 @@ from textual.app import App
 
 from console_app.domain.approvals import ApprovalMode
 from console_app.engine import ApprovalGate
-from tests.examples import turns
+from tests.examples import EXPLORING, turns
 from tests.tui.parts import Tools, WrittenModel, app, calls, chat, decide, echo, pass_by, say, see, seen, until
 from tests.tui.test_reaching_calls import told
 
@@ -53,7 +53,8 @@ async def ended(pilot: Any) -> None:
 
 
 async def test_a_call_runs_only_when_its_end_was_on_the_screen(tmp_path: Path) -> None:
-    cases = turns(HIDDEN, SIZES[::2])
+    sizes = SIZES[::2]
+    cases = [(what, size) for size in sizes for what in HIDDEN] if EXPLORING else turns(HIDDEN, sizes)
     console = console_of(tmp_path, *([HIDDEN[what][0]] for what, _ in cases))
     async with console.run_test(size=SIZES[0]) as pilot:
         for before, (what, size) in enumerate(cases):
