@@ -13,6 +13,7 @@ import gc
 import importlib
 import json
 import os
+import re
 import runpy
 import select
 import signal
@@ -27,6 +28,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from console_app.domain.tools import Frozen
+from console_app.providers.offline.planner import RULES
+from console_app.providers.offline.rule import Wording
+from console_app.textcalls.provenance.given import letters
 from tests.program import copied_servers
 
 IMPORTED = (
@@ -34,6 +39,7 @@ IMPORTED = (
     *("console_app.headless.run", "console_app.mcp_client.hub", "console_app.mcp_client.connecting.session"),
     *("console_app.sessions", "console_app.providers.offline.answer", "console_app.commands.console"),
     *("console_app.tui.app", "console_app.tui.main_screen.screen", "openai", "anthropic"),
+    "anyio._backends._asyncio",
     *("console_app.commands.acp", "console_app.acp_agent.agent", "console_app.acp_agent.session"),
 )
 _READ_AT_THE_START = ("PYTHON", "LC_", "LANG", "MALLOC_", "LD_")
@@ -208,12 +214,25 @@ def _become(wanted: _Wanted, streams: list[int]) -> None:
     copied_servers.be_given(["-c" if wanted.code else "fanout", *wanted.arguments], wanted.folder, wanted.environment)
 
 
+def _is_warm() -> None:
+    """Makes what a program makes when it is first used, and what is the same in each: models, patterns and tables."""
+    below = [Frozen]
+    for model in below:  # grows while it is gone through
+        model.model_rebuild()
+        below += model.__subclasses__()
+    for reader in (reader for rule in RULES for reader in rule.readers):
+        if isinstance(wording := getattr(reader, "__self__", None), Wording):
+            re.compile(wording.pattern, re.IGNORECASE)
+    letters("é")
+
+
 def _main() -> None:
     control = socket.socket(fileno=int(sys.argv[1]))
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     for name in IMPORTED:
         importlib.import_module(name)
     copied_servers.import_all()
+    _is_warm()
     gc.collect()
     gc.freeze()  # copies look for no garbage among what was imported
     if (asked := _serve(control)) is not None:
