@@ -18,7 +18,7 @@ from console_app.mcp_client.tools.schemas import check_schema, judged
 from console_app.textcalls.model import ToolSignature
 from console_app.textcalls.tool_schemas import ToolSchemas
 from tests.each import each
-from tests.mcp_client.conftest import Bench, StartHub, faulty
+from tests.mcp_client.conftest import StartHub, faulty
 from tests.mcp_client.fixtures.hostile_schemas import EVIL, GIVEN, OUTPUTS, TOOLS
 from tests.patience import PATIENCE
 
@@ -41,17 +41,17 @@ async def test_a_schema_that_costs_too_much_costs_its_own_tool_alone(start_hub: 
 
 
 async def test_a_result_is_judged_within_a_bound_by_whatever_schema_its_tool_has(start_hub: StartHub) -> None:
-    tools = ("good", *(f"gives_{name}" for name in (*OUTPUTS, "wrong")))
+    tools = ("good", *(f"gives_{name}" for name in OUTPUTS))
     bench = await start_hub(faulty("hostile-schemas", *tools, timeout=PATIENCE))
     for name in OUTPUTS:
         result, other = await asyncio.gather(bench.call(f"gives_{name}"), bench.call("good"))
         assert (result.outcome, other.outcome) == (Outcome.SUCCEEDED, Outcome.SUCCEEDED), name
         assert result.structured is not None
         assert result.structured["text"] == GIVEN["text"]
-    await _a_result_that_is_not_what_its_tool_said_counts_and_says_so(bench)
 
 
-async def _a_result_that_is_not_what_its_tool_said_counts_and_says_so(bench: Bench) -> None:
+async def test_a_result_that_is_not_what_its_tool_said_counts_and_says_so(start_hub: StartHub) -> None:
+    bench = await start_hub(faulty("hostile-schemas", "gives_wrong", timeout=PATIENCE))
     result = await bench.call("gives_wrong")
     assert result.outcome is Outcome.SUCCEEDED
     assert "is not of type 'integer'" in result.remark
