@@ -90,7 +90,9 @@ def test_calls_as_text_are_in_the_form_asked_for_and_what_could_not_be_read_is_a
     history = request(
         UserMessage(content="All."), AssistantMessage(tool_calls=(call("a", '{"x": 1}'), broken, written))
     )
-    assert as_text(history, "hermes_json").messages[1].content.splitlines() == [
+    sent = as_text(replace(history, messages=(*history.messages, result("a", "It is done."))), "hermes_json").messages
+    assert "It is done." in sent[2].content
+    assert sent[1].content.splitlines() == [
         "<tool_call>",
         '{"name": "demo_fail", "arguments": {"x": 1}}',
         "</tool_call>",
