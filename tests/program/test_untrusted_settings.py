@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import sys
 from collections.abc import Iterable, Iterator
@@ -16,7 +17,7 @@ from tests.headless.inside import Inside, process_restored
 from tests.program.process import Done, Fanout
 from tests.program.terminal import Terminal
 from tests.providers.live_endpoint import LiveEndpoint
-from tests.security.every_command import ENDING, lines, newest_session, prepare
+from tests.security.every_command import ENDING, lines, prepare
 from tests.wire_server import WireServer
 
 DENIES = '[rules]\ndeny = ["calculator.*"]\n'
@@ -40,6 +41,12 @@ BROKEN = {
 def inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Iterator[Inside]:
     with process_restored():
         yield Inside(tmp_path, monkeypatch, capfd)
+
+
+def newest_session(fanout: Fanout) -> str:
+    """Return its id."""
+    listed: Done = fanout.run("sessions", "list", "--jsonl")
+    return json.loads(listed.out.splitlines()[0])["id"]
 
 
 def put(path: Path, content: str | bytes | None) -> None:
