@@ -554,7 +554,7 @@ def is_reached_outside_alone(shell: StdioClient, service: socket.socket, asked: 
     "listens",
     [
         *("outside", "in the folder", "datagrams", "a link to it", "a relative name"),
-        *("renamed", "a relative name of a folder that was left"),
+        *("renamed", "a relative name of a folder that was left", "a relative name that is stale where commands start"),
     ],
 )
 def test_no_service_of_this_machine_is_reached(
@@ -572,8 +572,11 @@ def test_no_service_of_this_machine_is_reached(
         service.bind("service" if listens.startswith("a relative name") else place)
         if listens == "renamed":
             os.rename(place, asked := str(elsewhere / "renamed"))
-        if listens == "a relative name of a folder that was left":
+        if listens.endswith(("that was left", "where commands start")):
             patch.chdir(work.parent)
+        if listens.endswith("where commands start"):
+            with socket.socket(socket.AF_UNIX) as gone:
+                gone.bind(str(work / "service"))
         is_reached_outside_alone(shell, service, asked)
 
 

@@ -55,6 +55,7 @@ async def ended(pilot: Any) -> None:
 async def test_a_call_runs_only_when_its_end_was_on_the_screen(tmp_path: Path) -> None:
     sizes = SIZES[::2]
     cases = [(what, size) for size in sizes for what in HIDDEN] if EXPLORING else turns(HIDDEN, sizes)
+    cases += [("twenty thousand letters", size) for size in sizes]  # one right behind its like
     console = console_of(tmp_path, *([HIDDEN[what][0]] for what, _ in cases))
     async with console.run_test(size=SIZES[0]) as pilot:
         for before, (what, size) in enumerate(cases):

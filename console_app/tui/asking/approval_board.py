@@ -83,6 +83,7 @@ class ArgumentsView(ScrollView, can_focus=False):
 
     def __init__(self) -> None:
         super().__init__()
+        self._call = ""
         self._lines: list[displayed.ArgumentLine] = []
         self._whole: list[ArgumentRow] = []
         self._rows: list[ArgumentRow] = []  # those of them that are shown, in so many lines
@@ -91,12 +92,13 @@ class ArgumentsView(ScrollView, can_focus=False):
         self._hunks: list[int] = []  # the lines at which the parts of a diff begin
         self._laid_out_for = 0
 
-    def show(self, lines: list[displayed.ArgumentLine], hunks: Sequence[int] = ()) -> None:
-        """Other lines, from the first on; `hunks` are those at which the parts of a diff begin."""
+    def show(self, call: str, lines: list[displayed.ArgumentLine], hunks: Sequence[int] = ()) -> None:
+        """Show the lines of another call, or its other lines, from the first on; `hunks` are those at which the parts
+        of a diff begin."""
         self._hunks = [*hunks]
-        if lines == self._lines:
+        if (call, lines) == (self._call, self._lines):
             return
-        self._lines = lines
+        self._call, self._lines = call, lines
         self._lead = frozenset()
         if self._hunks:
             first = next((n for n in range(self._hunks[0], len(lines)) if lines[n].mark != " "), self._hunks[0])
@@ -698,7 +700,7 @@ class ApprovalBoard(FoldingBoard):
         view.set_class(in_row, "-in-row")
         shown = approval.lines(change)
         begins = len(shown) - len(change.lines) if change is not None else 0
-        view.show(shown, [begins + hunk for hunk in change.hunks] if change is not None else ())
+        view.show(approval.call.id, shown, [begins + hunk for hunk in change.hunks] if change is not None else ())
         self._lines = shown
         lines = view.lay_out(sizes.width - 1)
         spare = self._spare() - 2 - taken - len(head)

@@ -6,7 +6,6 @@ Which kind this machine can have is found out once, by doing: a command in it mu
 
 from __future__ import annotations
 
-import glob
 import os
 import re
 import shutil
@@ -111,30 +110,26 @@ def _bwrap(
 
 
 def _services(home: HiddenHome, folders: Sequence[Path]) -> tuple[list[str], bool]:
-    """Return the files that services of this machine listen on, where a command would reach them, and whether any has
-    a second name, or another one since it was made, which may be anywhere."""
+    """Return the files that services of this machine listen on, where a command would reach them, and whether any may
+    have another name: a second one, one that it got later, or a relative one, which tells no folder."""
     reached, linked = list[str](), False
     with suppress(OSError), open("/proc/net/unix", encoding="utf-8", errors="surrogateescape") as file:
         next(file)  # the head
-        names = {found[1] for line in file if (found := _LISTENS_ON.match(line))}
-        starts = {Path("/"), *folders}
-        for process in glob.iglob("/proc/[0-9]*/cwd") if any(name[0] != "/" for name in names) else ():
-            with suppress(OSError):  # a relative name counts from the folder of the process that has bound it
-                starts.add(Path(os.readlink(process)))
-        for name in names:
-            known = False
-            for path in {Path(os.path.realpath(start / name)) for start in starts}:
-                shown = any(path.is_relative_to(one) for one in (*folders, *home.shown))
-                hidden = not shown and any(path.is_relative_to(one) for one in (*_REPLACED, *home.hidden))
-                try:
-                    status = path.stat()
-                except OSError as error:  # what can't be looked at is out of reach
-                    known = known or (name[0] == "/" and (hidden or isinstance(error, PermissionError)))
-                    continue
-                if stat.S_ISSOCK(status.st_mode):
-                    known, linked = True, linked or status.st_nlink > 1
-                    reached += [] if hidden else [str(path)]
-            linked = linked or not known
+        for name in {found[1] for line in file if (found := _LISTENS_ON.match(line))}:
+            if name[0] != "/":
+                linked = True
+                continue
+            path = Path(os.path.realpath(name))
+            shown = any(path.is_relative_to(one) for one in (*folders, *home.shown))
+            hidden = not shown and any(path.is_relative_to(one) for one in (*_REPLACED, *home.hidden))
+            try:
+                status = path.stat()
+            except OSError as error:  # what can't be looked at is out of reach
+                linked = linked or not (hidden or isinstance(error, PermissionError))
+                continue
+            is_it = stat.S_ISSOCK(status.st_mode)
+            linked = linked or not is_it or status.st_nlink > 1
+            reached += [str(path)] if is_it and not hidden else []
     return reached, linked
 
 
