@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
-from console_app.textcalls import Scanner, ToolSignature, parse
-from console_app.textcalls.model import Rewritten, VisibleText
+from console_app.textcalls import FAMILIES, Scanner, ToolSignature, parse, render_calls
+from console_app.textcalls.model import Rewritten, VisibleText, WrittenCall
 from tests.each import each
+from tests.examples import spread
 from tests.textcalls.answers import TOOLS, Screen, called, folded, schema, watched
 
 W = '{"name": "get_weather", "arguments": {"city": "A"}}'
@@ -266,6 +267,9 @@ CUT = {
     "a turn that ended early": ('{"name": "read_file", "arguments": {"path": "b"}<|eot_id|>', None),
     "raw text after its closing tag": ("<write_file>\n<path>a</path>\n<content>\nabc</content>\n", None),
     "by the limit, the closing tag missing": (f"<tool_call>{R}", "length"),
+    "before an object behind a name": ("<tool: function>\nread_file ", None),
+    "in text behind a name": ("<tool: function>\nread_file\na.tx", None),
+    "in the closing tag behind a name": ("<tool: function>\nread_file\n</tool", None),
     "an action without its input": ("Action: read_file\nAction Inp", None),
 }
 
@@ -276,6 +280,19 @@ def test_what_was_cut_off_does_not_run(text: str, reason: str | None) -> None:
     assert result.calls == ()
     assert result.error == "truncated"
     assert result.problems[0].kind == "truncated"
+
+
+OPTIONAL = ToolSignature("put", schema(path="string", content="string"))
+
+
+@each("dialect", FAMILIES)
+def test_a_call_that_ends_anywhere_is_whole_or_none(dialect: str) -> None:
+    arguments = {"path": "x", "content": "line <b>\nrm </b> 1"}
+    text = render_calls(dialect, [WrittenCall("put", arguments)], [OPTIONAL])
+    assert called(parse(text, [OPTIONAL])) == [("put", arguments)]
+    for end in spread(range(1, len(text)), 24):
+        by_token_alone = text.startswith("<|start|>") and text[:end].endswith("</rfl:parameter>")  # its end isn't sent
+        assert by_token_alone or called(parse(text[:end], [OPTIONAL])) in ([], [("put", arguments)]), text[:end]
 
 
 def test_the_limit_spares_a_call_that_was_closed() -> None:

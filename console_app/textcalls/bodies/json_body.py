@@ -94,13 +94,15 @@ _FENCE_BEFORE = lazily(r"\s*```\w*\s*(?=\{)")
 @dataclass(frozen=True)
 class NamedBody:
     """`start` is a pattern with a group `name`, up to the arguments. `bare_names`: prefixes and call numbers around a
-    name belong to the dialect. Up to `until`, text in place of an object goes to the one parameter it can be meant for.
-    `quotes` are tokens of which one stands before and after every string; `tags` may stand in place of an object."""
+    name belong to the dialect. Up to `until`, text in place of an object goes to the one parameter it can be meant for;
+    where it `must_end` so, and the answer ends first, it was cut off. `quotes` are tokens of which one stands before
+    and after every string; `tags` may stand in place of an object."""
 
     start: str
     bare_names: bool = False
     required_close: bool = True
     until: str = ""
+    must_end: bool = False
     quotes: tuple[str, ...] = ()
     tags: TagBody | None = None
 
@@ -121,6 +123,9 @@ class NamedBody:
         else:
             begin = src.at
             found = yield from src.find(re.compile(self.until), "\n")
+            if found is None and self.must_end:
+                draft.fail("truncated", "the answer ended inside the arguments", region.start, src.at, written)
+                return
             draft.done_loosely(written, src.text(begin, src.at).strip(), region.start, src.at)
             if found is None:
                 draft.unclosed()

@@ -176,6 +176,7 @@ _PARAM = (
     r"(?:(?=[^<>]*\sstring\s*=\s*[\"'](?P<string>true|false))|)[\"']?(?P<key>[^\"'<>]++)[\"']?[^<>]*+>"
 )
 _PARAM_END = rf"</{P}param(?:eter)?{S}>"
+_CWM = rf"<tool:\s*[\w.-]{{1,40}}\s*>\s*(?P<name>{IDENT})(?=\s)"
 _HARMONY = (
     r"(?:<\|start\|>\s*assistant)?(?:<\|channel\|>\s*(?!analysis(?!\s+to=functions\.))\w+)?"
     r"\s*to=(?!(?:assistant|user|self|commentary|all|developer)\b)(?P<name>[^\s<]++)\s*+(?:<\|channel\|>)?+[^<]*+"
@@ -291,7 +292,7 @@ DIALECTS: tuple[Dialect, ...] = (
     ),
     Dialect(
         "cwm",
-        NamedBody(rf"<tool:\s*[\w.-]{{1,40}}\s*>\s*(?P<name>{IDENT})(?=\s)", required_close=False, until=r"\s*</tool>"),
+        NamedBody(_CWM, required_close=False, until=r"\s*</tool>", must_end=True),
         coated=True,
     ),
     Dialect(
