@@ -14,6 +14,7 @@ from typing import Any
 
 from hypothesis import HealthCheck, Phase, example, given
 from hypothesis import strategies as st
+from textual.binding import Binding
 from textual.pilot import Pilot
 
 from console_app.domain import events as ev
@@ -21,11 +22,21 @@ from console_app.domain.approvals import ApprovalMode
 from console_app.domain.ports import CallReporter, Invocation
 from console_app.domain.tools import Outcome
 from console_app.engine import ApprovalGate
-from console_app.tui.lineview import CallBlock
+from console_app.tui.lineview import CallBlock, ConversationView
 from tests.examples import examples
 from tests.tui.parts import Answer, Tools, WrittenModel, app, at_rest, calls, chat, pass_by, say, seen, until
 
-LETTERS = ["x", "x", "r", "e", "k", "j", "o", "f", "c", "i", "s", "m", "h", "q", "plus", "space"]
+# Those that mean a call or its panel, some that mean nothing, and the one with a consequence once more.
+LETTERS = [
+    *(
+        key
+        for binding in ConversationView.BINDINGS
+        if isinstance(binding, Binding) and (binding.id or "").startswith("panel.")
+        for key in binding.key.split(",")
+        if "+" not in key and key not in ("enter", "escape", "left", "right")
+    ),
+    *("x", "h", "q"),
+]
 MOVES = [
     "alt+up",
     "alt+up",
