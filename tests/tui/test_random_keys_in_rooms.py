@@ -16,7 +16,7 @@ from textual.widgets import Input, TextArea
 
 from console_app.domain.approvals import ApprovalMode
 from tests.examples import examples
-from tests.tui.parts import at_rest, calls, chat, say, until
+from tests.tui.parts import at_rest, calls, chat, pass_by, say, until
 from tests.tui.questions.test_boards_pictures import QUESTIONS
 from tests.tui.rooms import AFTER_A_TURN, DIALOGS, QUESTION, Room, focused, furnished, typed
 
@@ -90,6 +90,8 @@ async def press(pilot: Pilot[Any], room: Room, key: str) -> None:
             return
         case _:
             text, meant = screen.prompt.text, meant_elsewhere(pilot, key)
+            if meant and screen.view.has_focus:  # else two letters behind one another are a word, for the prompt
+                await pass_by(pilot)
             await pilot.press(key)
             if meant:
                 assert screen.prompt.text == text, f"{key} was written into the prompt from {room.name}"
