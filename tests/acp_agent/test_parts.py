@@ -30,3 +30,5 @@ async def test_the_collector_looks_at_all_but_what_was_there_for_the_first_conve
         assert frozen[1] <= frozen[0]
     finally:
         gc.unfreeze()
+        gc.collect()
+        gc.freeze()  # for the tests behind it

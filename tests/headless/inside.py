@@ -84,13 +84,18 @@ def _stdin(data: bytes) -> Iterator[None]:
 def process_restored() -> Iterator[None]:
     """Puts back what a run changes in its process: log handlers, signal handlers, the garbage collector.
 
-    Servers start as copies meanwhile (tests/program/copied_servers.py).
+    What is frozen for all tests (tests/conftest.py) stays so, and a run freezes nothing beside it: what it leaves is
+    looked through as ever. Servers start as copies meanwhile (tests/program/copied_servers.py).
     """
     root = logging.getLogger()
     handlers, level = root.handlers[:], root.level
     ending = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
     try:
-        with copied_servers(servers().begin) if hasattr(os, "pidfd_open") else nullcontext():
+        with (
+            pytest.MonkeyPatch.context() as patch,
+            copied_servers(servers().begin) if hasattr(os, "pidfd_open") else nullcontext(),
+        ):
+            patch.setattr(gc, "freeze", lambda: None)
             yield
     finally:
         for handler in root.handlers:
@@ -101,5 +106,4 @@ def process_restored() -> Iterator[None]:
         logging.raiseExceptions = True
         for number, handler in ending.items():
             signal.signal(number, handler)
-        gc.unfreeze()
         gc.enable()
