@@ -11,7 +11,7 @@ from tests.each import each
 
 DEEP: dict[str, Any] = {}
 at = DEEP
-for _ in range(5000):
+for _ in range(50_000):
     at["a"] = at = {}
 
 

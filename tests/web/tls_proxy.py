@@ -56,6 +56,7 @@ async def tls_proxy() -> AsyncIterator[TlsProxy]:
         finally:
             for transport in plain:
                 transport.abort()
+            writer.close()
 
     def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         connection = asyncio.create_task(passing(reader, writer))

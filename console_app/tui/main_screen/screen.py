@@ -95,6 +95,7 @@ class ChatScreen(MainScreen):
         panel = ("On a panel", self.conversation)
         places = [("Everywhere", self), panel, *boards.places, ("In the prompt", self.prompt)]
         self.own_commands.use(self._ways(places))
+        self.call_later(self.prompt_area.look_again)  # a command may be begun already
         services.on_servers_changed(self._servers_changed)
         self.ui.drafts = self.prompt_area.drafts
         self.ui.tell_notices()
