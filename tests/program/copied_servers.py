@@ -108,7 +108,7 @@ def _forked(given: Sequence[Any]) -> int:
 
 
 def _keep(words: list[str], folder: str, environment: dict[str, str], streams: Sequence[int]) -> None:
-    """In the process that becomes a keeper."""
+    """Run in the process that becomes a keeper."""
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
     _close_all_but({0, 1, 2, int(words[1]), int(words[2])})
@@ -126,7 +126,7 @@ def _keep(words: list[str], folder: str, environment: dict[str, str], streams: S
 
 
 def _serve(words: list[str]) -> None:
-    """In the keeper's child."""
+    """Run in the keeper's child."""
     _close_all_but({0, 1, 2})
     environment = dict(os.environ)
     if not environment.keys() & {"LC_ALL", "LC_CTYPE", "LANG"}:
@@ -235,7 +235,7 @@ class Servers:
 
 @functools.cache
 def servers() -> Servers:
-    """The one of this process."""
+    """Return the process that this one copies servers from; it starts when it is first asked for."""
     made = Servers()
     atexit.register(made.close)
     return made

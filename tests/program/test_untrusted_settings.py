@@ -75,8 +75,9 @@ DEAR = [("batch", "diff"), ("doctor",), ("endpoint test",), ("program", "parse")
 
 
 def commands_for(kind: str) -> list[str]:
-    """Those that end by themselves whose turn it is: a third of them, and in `make explore` all but two thirds of
-    `DEAR`. Commands of one first word have their turn together, for one finds what another left."""
+    """Return the commands that meet this kind of file: a third of those that end by themselves, and in `make explore`
+    all but two thirds of `DEAR`. Commands of one first word have their turn together, as one finds what another
+    left."""
     number, dear = list(BROKEN).index(kind), {name: turn for turn, names in enumerate(DEAR) for name in names}
     families = list(dict.fromkeys(name.split()[0] for name in ENDING if name not in dear))
 

@@ -56,7 +56,7 @@ def test_the_search_finds_what_is_there() -> None:
     ids=" ".join,
 )
 def test_no_command_says_a_secret(fanout: Fanout, arguments: tuple[str, ...]) -> None:
-    """Those that test_canaries_kept.py does not run so."""
+    """These commands run with arguments that test_canaries_kept.py does not try."""
     done = fanout.run(*arguments, env=VARIABLES_SET)
     assert done.out or done.err
     assert leaks({**printed(" ".join(arguments), done), **files(fanout)}) == []

@@ -1,6 +1,6 @@
 """Every socket that a command opens, as the system tells of it, and what another user of the machine can do there.
 
-Those that end by themselves listen nowhere: test_canaries_kept.py runs each."""
+Commands that end by themselves listen nowhere: test_canaries_kept.py runs each."""
 
 from __future__ import annotations
 

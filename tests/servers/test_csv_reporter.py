@@ -34,7 +34,7 @@ def sales(work: Path) -> Path:
 
 @pytest.fixture
 def odd_files(work: Path, tmp_path: Path) -> None:
-    """Files that are none of its own, or no table."""
+    """Write files into the folder that are none of its own, or no table."""
     (tmp_path / "secret.csv").write_text("a\n-8675309.25\n")
     (work / "link.csv").symlink_to(tmp_path / "secret.csv")
     (work / "empty.csv").write_text("\n\n")

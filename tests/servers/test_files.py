@@ -33,7 +33,7 @@ def outside(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def ways_out(work: Path, outside: Path) -> None:
-    """Links in the folder that lead to it."""
+    """Put links into the folder that lead to a file outside."""
     (work / "sub").mkdir()
     (work / "link.txt").symlink_to(outside)
     (work / "chain").symlink_to("link.txt")

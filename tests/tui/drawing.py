@@ -64,7 +64,7 @@ def drawing(text: str, themes: Sequence[Cells]) -> str:
 
 
 def drawn(picture: str) -> tuple[str, list[Cells]]:
-    """Gives back what `drawing` was given."""
+    """Read a drawing back: return the text and the cells that `drawing` made it from."""
     text, rows, legend = re.split(r"\n-- colours by row\n|\n-- looks\n", picture)
     meant = {letter: look.split(" | ") for letter, _, look in (line.partition(": ") for line in legend.splitlines())}
     themes: list[Cells] = [[] for _ in next(iter(meant.values()))]

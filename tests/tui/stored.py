@@ -8,7 +8,7 @@ from console_app.sessions import Library, Store
 
 
 class _Kept(Library):
-    """Closed once, by its console or behind the test."""
+    """A library that is closed once, by its console or behind the test."""
 
     _closed = False
 

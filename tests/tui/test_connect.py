@@ -53,7 +53,7 @@ async def opened(pilot: Pilot[Any]) -> None:
 
 
 async def type_in(pilot: Pilot[Any], name: str, text: str) -> None:
-    """As a paste, which takes a tenth of the time of keys."""
+    """Write the text as a paste, which takes a tenth of the time of keys."""
     field(pilot, name).focus()
     pilot.app.post_message(events.Paste(text))
     await until(pilot, lambda: field(pilot, name).value == text)

@@ -130,7 +130,7 @@ def of_size(size: tuple[int, int], looked: dict[str, tuple[str, Cells]]) -> str:
 
 
 def looked_at(picture: str) -> Looked:
-    """What `picture_of` was given."""
+    """Read a picture back: return the looks that `picture_of` drew it from."""
     parts = re.split(r"^== (\d+)x(\d+)(?: (dark|light))?\n", picture, flags=re.MULTILINE)[1:]
     seen: Looked = {}
     for width, height, theme, look in zip(*(parts[of::4] for of in range(4)), strict=True):
@@ -144,7 +144,8 @@ def looked_at(picture: str) -> Looked:
 async def test_every_room_looks_as_it_did_and_can_be_read(
     tmp_path: Path, snapshot: SnapshotAssertion, request: pytest.FixtureRequest
 ) -> None:
-    """What rooms are made of is read in all themes by the screens of `test_painted_contrast`."""
+    """Each room is compared with its kept picture, and read for contrast in the themes of this run;
+    `test_painted_contrast` reads the widgets of rooms in all themes."""
     kept = snapshot.use_extension(TextFile)
     whole = EXPLORING or request.config.getoption("update_snapshots")
     other: list[str] = []
